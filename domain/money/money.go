@@ -91,3 +91,16 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	*a = parsed
 	return nil
 }
+
+// Whole is the number of whole units, rounded down: 49 for 49.90 RUB.
+func (a Amount) Whole() int64 {
+	digits, ok := currency.GetDigits(a.Currency)
+	if !ok {
+		return 0
+	}
+	whole := a.Minor
+	for range digits {
+		whole /= 10
+	}
+	return whole
+}

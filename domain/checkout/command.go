@@ -1,0 +1,173 @@
+package checkout
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/go-playground/validator/v10"
+	"github.com/google/uuid"
+
+	"onefold/domain/catalog"
+	"onefold/domain/fault"
+	"onefold/domain/money"
+	"onefold/domain/operation"
+	"onefold/domain/provider"
+)
+
+// Limits of one order.
+const (
+	maxItems    = 1000 // entries, before those of one product are summed
+	maxQuantity = 9999 // units of one product
+	maxText     = 200  // characters of a name or an address line
+)
+
+// Item is a number of units of one product.
+type Item struct {
+	ProductID string `json:"productId"`
+	Quantity  int    `json:"quantity"`
+}
+
+// Delivery says how and where physical goods go.
+type Delivery struct {
+	Method  string           `json:"method"`
+	Address provider.Address `json:"address"`
+}
+
+// Command is the wish to order. Prices are never part of it.
+type Command struct {
+	UserID    uuid.UUID
+	Key       string // valid (operation.ParseKey) or made by the server
+	Items     []Item
+	Currency  string
+	PromoCode string // "" for none
+	Delivery  *Delivery
+	Email     string // receipt address; "" sends none
+	Name      string
+	Locale    string // "en" or "ru"
+	Cart      *Agreed
+}
+
+// Agreed ties a command to the cart the shopper saw: what was in it and what it came to.
+type Agreed struct {
+	CartID uuid.UUID
+	Basket string       // cart.Basket of the lines on the page
+	Total  money.Amount // on the button
+}
+
+var rules = validator.New(validator.WithRequiredStructEnabled()) //nolint:gochecknoglobals // caches, safe for concurrent use
+
+// normalised returns the command in the one form that is fingerprinted and stored, or every rule that the input breaks.
+func (c Command) normalised() (Command, error) {
+	var broken []fault.Field
+	breaks := func(field, rule, message string) {
+		broken = append(broken, fault.Field{Field: field, Rule: rule, Message: message})
+	}
+	c.Currency = strings.ToUpper(strings.TrimSpace(c.Currency))
+	if !money.Valid(c.Currency) {
+		breaks("currency", "iso4217", "must be a currency code such as RUB")
+	}
+	c.PromoCode = catalog.NormalPromo(operation.Text(c.PromoCode))
+	c.Name, c.Email = operation.Text(c.Name), strings.ToLower(strings.TrimSpace(c.Email))
+	if len(c.PromoCode) > maxText {
+		breaks("promoCode", fmt.Sprintf("max=%d", maxText), "is too long")
+	}
+	if c.Email != "" && (rules.Var(c.Email, "email") != nil || len(c.Email) > 254) {
+		breaks("email", "email", "must be an e-mail address such as name@example.com")
+	}
+	if len(c.Name) > maxText {
+		breaks("name", fmt.Sprintf("max=%d", maxText), "is too long")
+	}
+	c.Items = normalItems(c.Items, breaks)
+	c.Delivery = normalDelivery(c.Delivery, breaks)
+	if strings.ContainsRune(c.PromoCode+c.Name+c.Email, 0) {
+		breaks("name", "no-nul", "must not contain the NUL character")
+	}
+	if len(broken) > 0 {
+		return c, fault.Validation(broken...)
+	}
+	return c, nil
+}
+
+// normalItems sums the items of one product and sorts by product: their order and split mean nothing.
+func normalItems(items []Item, breaks func(field, rule, message string)) []Item {
+	if len(items) == 0 {
+		breaks("items", "required", "needs at least one item")
+	}
+	if len(items) > maxItems {
+		breaks("items", fmt.Sprintf("max=%d", maxItems), "has too many items")
+		return nil
+	}
+	sums := map[string]int{}
+	for i, item := range items {
+		id := operation.Text(item.ProductID)
+		if id == "" || len(id) > maxText || strings.ContainsRune(id, 0) {
+			breaks(fmt.Sprintf("items[%d].productId", i), "required", "must name a product")
+		}
+		if item.Quantity < 1 || item.Quantity > maxQuantity {
+			breaks(fmt.Sprintf("items[%d].quantity", i), fmt.Sprintf("1-%d", maxQuantity), fmt.Sprintf("must be between 1 and %d", maxQuantity))
+			continue
+		}
+		if sums[id] += item.Quantity; sums[id] > maxQuantity {
+			breaks(fmt.Sprintf("items[%d].quantity", i), fmt.Sprintf("sum<=%d", maxQuantity), "the items of one product together are too many")
+		}
+	}
+	out := make([]Item, 0, len(sums))
+	for id, n := range sums {
+		out = append(out, Item{ProductID: id, Quantity: n})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ProductID < out[j].ProductID })
+	return out
+}
+
+func normalDelivery(d *Delivery, breaks func(field, rule, message string)) *Delivery {
+	if d == nil {
+		return nil
+	}
+	a := d.Address
+	out := &Delivery{Method: operation.Text(d.Method), Address: provider.Address{
+		Name: operation.Text(a.Name), Line1: operation.Text(a.Line1), Line2: operation.Text(a.Line2), City: operation.Text(a.City),
+		Postcode: operation.Text(a.Postcode), Country: strings.ToUpper(operation.Text(a.Country)),
+	}}
+	required := []struct{ field, value string }{
+		{"delivery.method", out.Method}, {"delivery.address.name", out.Address.Name}, {"delivery.address.line1", out.Address.Line1},
+		{"delivery.address.city", out.Address.City}, {"delivery.address.postcode", out.Address.Postcode},
+		{"delivery.address.country", out.Address.Country},
+	}
+	for _, r := range required {
+		switch {
+		case r.value == "":
+			breaks(r.field, "required", "is required")
+		case len(r.value) > maxText || strings.ContainsRune(r.value, 0):
+			breaks(r.field, fmt.Sprintf("max=%d", maxText), "is too long or contains NUL")
+		}
+	}
+	if len(out.Address.Line2) > maxText || strings.ContainsRune(out.Address.Line2, 0) {
+		breaks("delivery.address.line2", fmt.Sprintf("max=%d", maxText), "is too long or contains NUL")
+	}
+	if out.Address.Country != "" && rules.Var(out.Address.Country, "iso3166_1_alpha2") != nil {
+		breaks("delivery.address.country", "iso3166_1_alpha2", "must be a two-letter country code such as DE")
+	}
+	return out
+}
+
+// fingerprintVersion changes whenever the struct below or a normalisation changes.
+const fingerprintVersion = 1
+
+// fingerprint covers what makes the command this command and no other; the cart's part only exists for carts.
+func (c Command) fingerprint() (string, error) {
+	content := struct {
+		Items       []Item
+		Currency    string
+		PromoCode   string
+		Delivery    *Delivery
+		Email, Name string
+		Basket      string
+		Total       string
+	}{Items: c.Items, Currency: c.Currency, PromoCode: c.PromoCode, Delivery: c.Delivery}
+	if c.Cart != nil {
+		content.Email, content.Name = c.Email, c.Name
+		content.Basket, content.Total = c.Cart.Basket, c.Cart.Total.String()
+	}
+	return operation.Fingerprint(fingerprintVersion, content)
+}

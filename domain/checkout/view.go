@@ -1,0 +1,212 @@
+package checkout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/fault"
+	"onefold/domain/fulfilment"
+	"onefold/domain/money"
+	"onefold/domain/operation"
+	"onefold/domain/order"
+	"onefold/domain/payment"
+	"onefold/domain/store"
+)
+
+// Order is an order as its buyer sees it. It is the result that CREATE_ORDER stores, so its JSON is part of the contract.
+type Order struct {
+	ID           uuid.UUID     `json:"orderId"`
+	Number       int64         `json:"number,omitempty"` // for people; not yet known in the answer that creates the order
+	Status       order.State   `json:"status"`
+	NeedsReview  bool          `json:"needsReview"`
+	ReviewReason string        `json:"reviewReason,omitempty"`
+	Subtotal     money.Amount  `json:"subtotal"`
+	Discount     money.Amount  `json:"discount"`
+	Total        money.Amount  `json:"total"`
+	PromoCode    string        `json:"promoCode,omitempty"`
+	Items        []OrderedItem `json:"items"`
+	OperationID  uuid.UUID     `json:"operationId"`
+	Payments     []Payment     `json:"payments"`
+	Fulfilment   []Effect      `json:"fulfilment"`
+	CreatedAt    time.Time     `json:"createdAt"`
+	PaidAt       *time.Time    `json:"paidAt,omitempty"`
+	FulfilledAt  *time.Time    `json:"fulfilledAt,omitempty"`
+
+	UserID uuid.UUID `json:"-"`
+	Email  string    `json:"-"`
+}
+
+// OrderedItem is one line; Price is per unit.
+type OrderedItem struct {
+	ProductID string       `json:"productId"`
+	Name      string       `json:"name"`
+	Quantity  int          `json:"quantity"`
+	Price     money.Amount `json:"price"`
+	Licenses  []string     `json:"licenses,omitempty"` // one key per unit, once issued
+}
+
+// Payment is an attempt as its payer sees it.
+type Payment struct {
+	ID                uuid.UUID     `json:"paymentId"`
+	OrderID           uuid.UUID     `json:"orderId"`
+	Attempt           int           `json:"attempt"`
+	Status            payment.State `json:"status"`
+	Amount            money.Amount  `json:"amount"`
+	ConfirmationURL   string        `json:"confirmationUrl,omitempty"`
+	ProviderPaymentID string        `json:"providerPaymentId,omitempty"`
+	Failure           string        `json:"failure,omitempty"`
+	CreatedAt         time.Time     `json:"createdAt"`
+	UpdatedAt         time.Time     `json:"updatedAt"`
+}
+
+// Effect is one consequence of a payment.
+type Effect struct {
+	Type        operation.Type   `json:"type"`
+	Status      operation.Status `json:"status"`
+	Failure     string           `json:"failure,omitempty"`
+	CompletedAt *time.Time       `json:"completedAt,omitempty"`
+}
+
+// fresh is the order at the moment it is made.
+func fresh(o order.New, p payment.New) Order {
+	out := Order{
+		ID: o.ID, Status: order.AwaitingPayment, Subtotal: o.Subtotal, Discount: o.Discount, Total: o.Total, PromoCode: o.PromoCode,
+		OperationID: o.OperationID, CreatedAt: o.CreatedAt, Fulfilment: []Effect{},
+		Payments: []Payment{{
+			ID: p.ID, OrderID: o.ID, Attempt: p.Attempt, Status: payment.Created, Amount: p.Amount, CreatedAt: o.CreatedAt, UpdatedAt: o.CreatedAt,
+		}},
+	}
+	for _, l := range o.Lines {
+		out.Items = append(out.Items, OrderedItem{ProductID: l.ProductID, Name: l.Name, Quantity: l.Quantity, Price: l.Price})
+	}
+	return out
+}
+
+const orderSQL = `SELECT jsonb_build_object('items', (
+		SELECT coalesce(jsonb_agg(jsonb_build_object('productId', i.product_id, 'name', i.name, 'quantity', i.quantity, 'minor', i.price_minor,
+			'licenses', (SELECT jsonb_agg(l.license_key ORDER BY l.unit) FROM licenses l WHERE l.order_item_id = i.id AND l.revoked_at IS NULL))
+			ORDER BY i.id), '[]') FROM order_items i WHERE i.order_id = o.id)),
+	o.id, o.number, o.user_id, o.status, o.needs_review, coalesce(o.review_reason, ''), o.currency, o.subtotal_minor, o.discount_minor,
+	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, '')
+	FROM orders o `
+
+// Find reads one order of a user; anybody else's is NotFound.
+func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, error) {
+	b := &pgx.Batch{}
+	b.Queue(orderSQL+`WHERE o.id = $1 AND o.user_id = $2`, id, userID)
+	b.Queue(paymentSQL+`JOIN orders o ON o.id = p.order_id WHERE p.order_id = $1 AND o.user_id = $2 ORDER BY p.attempt`, id, userID)
+	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations WHERE order_id = $1 AND type = ANY($2)
+		ORDER BY array_position($2, type)`, id, fulfilment.Types())
+	results := q.SendBatch(ctx, b)
+	defer results.Close() //nolint:errcheck // every result was read
+	o, err := scanOrder(results.QueryRow())
+	if errors.Is(err, pgx.ErrNoRows) {
+		return o, fault.Missing("order")
+	}
+	if err != nil {
+		return o, fmt.Errorf("read order: %w", err)
+	}
+	if o.Payments, err = collect(results, scanPayment); err != nil {
+		return o, fmt.Errorf("read payments: %w", err)
+	}
+	if o.Fulfilment, err = collect(results, pgx.RowToStructByPos[Effect]); err != nil {
+		return o, fmt.Errorf("read effects: %w", err)
+	}
+	return o, nil
+}
+
+func collect[T any](results pgx.BatchResults, scan pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+func scanOrder(row pgx.Row) (o Order, err error) {
+	var raw []byte
+	var currency string
+	err = row.Scan(&raw, &o.ID, &o.Number, &o.UserID, &o.Status, &o.NeedsReview, &o.ReviewReason, &currency, &o.Subtotal.Minor, &o.Discount.Minor,
+		&o.Total.Minor, &o.PromoCode, &o.OperationID, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.Email)
+	if err != nil {
+		return o, err
+	}
+	o.Subtotal.Currency, o.Discount.Currency, o.Total.Currency = currency, currency, currency
+	var lists struct {
+		Items []struct {
+			ProductID, Name string
+			Quantity        int
+			Minor           int64
+			Licenses        []string
+		}
+	}
+	if err := json.Unmarshal(raw, &lists); err != nil {
+		return o, err
+	}
+	for _, i := range lists.Items {
+		o.Items = append(o.Items, OrderedItem{
+			ProductID: i.ProductID, Name: i.Name, Quantity: i.Quantity, Price: money.Amount{Minor: i.Minor, Currency: currency}, Licenses: i.Licenses,
+		})
+	}
+	return o, nil
+}
+
+const paymentSQL = `SELECT p.id, p.order_id, p.attempt, p.status, p.amount_minor, p.currency, coalesce(p.confirmation_url, ''),
+	coalesce(p.provider_payment_id, ''), coalesce(p.failure_code, ''), p.created_at, p.updated_at FROM payments p `
+
+func scanPayment(row pgx.CollectableRow) (p Payment, err error) {
+	err = row.Scan(&p.ID, &p.OrderID, &p.Attempt, &p.Status, &p.Amount.Minor, &p.Amount.Currency, &p.ConfirmationURL, &p.ProviderPaymentID,
+		&p.Failure, &p.CreatedAt, &p.UpdatedAt)
+	return p, err
+}
+
+// FindPayment reads one payment of a user; anybody else's is NotFound.
+func FindPayment(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Payment, error) {
+	rows, err := q.Query(ctx, paymentSQL+`JOIN orders o ON o.id = p.order_id WHERE p.id = $1 AND o.user_id = $2`, id, userID)
+	if err != nil {
+		return Payment{}, fmt.Errorf("read payment: %w", err)
+	}
+	p, err := pgx.CollectExactlyOneRow(rows, scanPayment)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, fault.Missing("payment")
+	}
+	if err != nil {
+		return p, fmt.Errorf("read payment: %w", err)
+	}
+	return p, nil
+}
+
+// Listed is a line of a shopper's list of orders.
+type Listed struct {
+	ID        uuid.UUID
+	Number    int64
+	Status    order.State
+	Total     money.Amount
+	CreatedAt time.Time
+}
+
+// ListOrders reads a page of a user's orders, newest first. before is the last order of the page before; the zero UUID starts
+// at the newest.
+func ListOrders(ctx context.Context, q store.Querier, userID, before uuid.UUID, limit int) ([]Listed, error) {
+	rows, err := q.Query(ctx, `SELECT id, number, status, total_minor, currency, created_at FROM orders
+		WHERE user_id = $1 AND ($2 = '00000000-0000-0000-0000-000000000000'::uuid
+			OR (created_at, id) < (SELECT created_at, id FROM orders WHERE id = $2 AND user_id = $1))
+		ORDER BY created_at DESC, id DESC LIMIT $3`, userID, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list orders: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Listed, err error) {
+		err = row.Scan(&l.ID, &l.Number, &l.Status, &l.Total.Minor, &l.Total.Currency, &l.CreatedAt)
+		return l, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	return list, nil
+}

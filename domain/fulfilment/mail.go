@@ -1,0 +1,139 @@
+package fulfilment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/journal"
+	"onefold/domain/money"
+	"onefold/domain/operation"
+	"onefold/domain/order"
+	"onefold/domain/provider"
+)
+
+// Mail sends the receipt with the licence keys.
+type Mail struct {
+	Mailer   provider.Mailer
+	Domain   string                         // right side of the Message-ID
+	OrderURL func(orderID uuid.UUID) string // link in the text
+}
+
+// Handler is what the executor calls.
+func (m Mail) Handler() operation.Handler { return operation.Handler{External: m.prepare} }
+
+// sendsAtMost bounds technical repeats: a lost SMTP answer leads to one repeat with the same Message-ID, never to more.
+const sendsAtMost = 2
+
+// prepare claims the notification before it is sent. Without a recipient there is nothing to send, and that is known.
+func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.Call, operation.End, error) {
+	o, err := order.Lock(ctx, tx, op.OrderID.UUID)
+	if err != nil {
+		return operation.Call{}, operation.End{}, err
+	}
+	msg, err := m.compose(ctx, tx, op, o)
+	if err != nil {
+		return operation.Call{}, operation.End{}, err
+	}
+	if msg.To == "" {
+		return operation.Call{}, operation.Done("order", o.ID.String()), completing(ctx, tx, op)
+	}
+	var sends int
+	err = tx.QueryRow(ctx, `INSERT INTO notifications AS n (dedupe_key, order_id, kind, recipient, message_id, sends)
+		VALUES ($1, $2, 'order-paid', $3, $4, 1)
+		ON CONFLICT (dedupe_key) DO UPDATE SET sends = n.sends + 1 RETURNING sends`, op.Key, o.ID, msg.To, msg.ID).Scan(&sends)
+	if err != nil {
+		return operation.Call{}, operation.End{}, fmt.Errorf("claim notification: %w", err)
+	}
+	if sends > sendsAtMost {
+		return operation.Call{}, operation.End{Status: operation.Failed, FailureCode: "MAIL_UNCONFIRMED", ResourceType: "order", ResourceID: o.ID.String()}, nil
+	}
+	return operation.Call{
+		Send: func(ctx context.Context) (operation.Record, error) {
+			err := m.Mailer.Send(ctx, msg)
+			if err != nil && provider.KindOf(err) == provider.Rejected {
+				return recordRefused(op, err), nil
+			}
+			return recordSent(op, msg), err
+		},
+		Postponed: func(ctx context.Context, tx pgx.Tx, p operation.Postponement) error {
+			if p.ThisTry {
+				return nil
+			}
+			_, err := tx.Exec(ctx, `UPDATE notifications SET sends = sends - 1 WHERE dedupe_key = $1`, op.Key)
+			if err != nil {
+				return fmt.Errorf("give notification back: %w", err)
+			}
+			return nil
+		},
+	}, operation.End{}, nil
+}
+
+func recordSent(op operation.Operation, msg provider.Message) operation.Record {
+	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
+		if _, err := order.Lock(ctx, tx, op.OrderID.UUID); err != nil {
+			return operation.End{}, err
+		}
+		b := &pgx.Batch{}
+		b.Queue(`UPDATE notifications SET sent_at = now() WHERE dedupe_key = $1`, op.Key)
+		journal.Queue(ctx, b, journal.Entry{
+			Kind: "mail.sent", OperationID: op.ID, OrderID: op.OrderID.UUID, Detail: map[string]any{"message_id": msg.ID},
+		})
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return operation.End{}, fmt.Errorf("record mail: %w", err)
+		}
+		return operation.Done("order", op.OrderID.UUID.String()), completing(ctx, tx, op)
+	}
+}
+
+func recordRefused(op operation.Operation, cause error) operation.Record {
+	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
+		err := journal.Append(ctx, tx, journal.Entry{
+			Kind: "mail.refused", OperationID: op.ID, OrderID: op.OrderID.UUID, Detail: map[string]any{"error": cause.Error()},
+		})
+		return operation.End{Status: operation.Failed, FailureCode: "MAIL_REFUSED", ResourceType: "order", ResourceID: op.OrderID.UUID.String()}, err
+	}
+}
+
+type receipt struct {
+	number   int64
+	email    string
+	locale   string
+	total    money.Amount
+	licenses []string // "name: key"
+}
+
+func (m Mail) compose(ctx context.Context, tx pgx.Tx, op operation.Operation, o order.Order) (provider.Message, error) {
+	r := receipt{total: o.Total}
+	err := tx.QueryRow(ctx, `SELECT number, coalesce(email, ''), locale,
+			array(SELECT i.name || ': ' || l.license_key FROM licenses l JOIN order_items i ON i.id = l.order_item_id
+				WHERE l.order_id = o.id AND l.revoked_at IS NULL ORDER BY i.id, l.unit)
+		FROM orders o WHERE id = $1`, o.ID).Scan(&r.number, &r.email, &r.locale, &r.licenses)
+	if err != nil {
+		return provider.Message{}, fmt.Errorf("read receipt: %w", err)
+	}
+	words := receiptWords["en"]
+	if w, ok := receiptWords[r.locale]; ok {
+		words = w
+	}
+	text := fmt.Sprintf(words.text, r.number, r.total.Display(r.locale), strings.Join(r.licenses, "\n"), m.OrderURL(o.ID))
+	return provider.Message{
+		ID: strings.ReplaceAll(op.Key, ":", ".") + "@" + m.Domain, To: r.email, Subject: fmt.Sprintf(words.subject, r.number), Text: text,
+	}, nil
+}
+
+type words struct{ subject, text string }
+
+var receiptWords = map[string]words{ //nolint:gochecknoglobals // a table
+	"en": {
+		subject: "Payment received: order %d",
+		text:    "Thank you. We received your payment for order %d: %s.\n\nYour licences:\n%s\n\nYour order: %s\n",
+	},
+	"ru": {
+		subject: "Оплата получена: заказ %d",
+		text:    "Спасибо. Мы получили оплату заказа %d: %s.\n\nВаши лицензии:\n%s\n\nВаш заказ: %s\n",
+	},
+}

@@ -1,0 +1,282 @@
+package operation
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/fault"
+	"onefold/domain/journal"
+	"onefold/domain/store"
+	"onefold/domain/trace"
+)
+
+// Runner executes local operations.
+type Runner struct {
+	DB        store.DB
+	Retention time.Duration // how long a key and its result are kept after the end
+	Wait      time.Duration // how long a request waits for its twin; keep it below the pool's lock timeout
+}
+
+// Claim is a request to do something once.
+type Claim struct {
+	Identity    Identity
+	Fingerprint string
+	// Final lists the fault codes that are results of this type: they bind the key and replay. Every other error binds
+	// nothing, and the same key may try again.
+	Final []string
+}
+
+// Running is a claimed operation inside its transaction.
+type Running struct {
+	ID        ID
+	Now       time.Time // the transaction's time by the database's clock
+	retention time.Duration
+	completed bool
+}
+
+// Work does the thing inside the claim's transaction. It may call Complete to save a round trip; if not, Run completes.
+type Work func(tx pgx.Tx, op *Running) (Result, error)
+
+// Complete queues the operation's end. Its result is a command tag.
+func (op *Running) Complete(b *pgx.Batch, r Result) {
+	op.completed = true
+	b.Queue(`UPDATE operations SET status = 'COMPLETED', order_id = $2, resource_type = $3, resource_id = $4, response_code = $5,
+		response_body = $6, next_attempt_at = NULL, completed_at = now(), expires_at = now() + $7::interval WHERE id = $1`,
+		op.ID, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil}, r.ResourceType, r.ResourceID, r.Code, r.Body, op.retention)
+}
+
+// Run executes work once for the claim's identity, or returns the result of the earlier execution.
+//
+// Errors: IDEMPOTENCY_KEY_REUSED (other fingerprint, also while the first still runs), OPERATION_IN_PROGRESS (the twin did
+// not end within lock_timeout), and whatever work returns. After a COMMIT whose answer was lost it simply runs again: the
+// identity finds what the first try left behind, waiting for it if it is still on its way.
+func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
+	mine := false
+	for range 3 {
+		out, err := r.once(ctx, c, work)
+		if errors.Is(err, store.ErrCommitUnknown) {
+			mine = true
+			continue
+		}
+		out.Replayed = out.Replayed && !mine
+		if err != nil {
+			r.recordAbsorbed(ctx, c, err)
+		}
+		return out, err
+	}
+	return Outcome{}, &fault.Error{
+		Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
+		OperationID: c.Identity.ID().String(), Err: store.ErrCommitUnknown,
+	}
+}
+
+func (r *Runner) once(ctx context.Context, c Claim, work Work) (Outcome, error) {
+	var out Outcome
+	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
+		won, now, err := r.claim(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		if !won {
+			out, err = r.replay(ctx, tx, c)
+			return err
+		}
+		op := &Running{ID: c.Identity.ID(), Now: now, retention: r.Retention}
+		result, err := work(tx, op)
+		if err != nil {
+			return fmt.Errorf("%w%w", errWorking, err)
+		}
+		out = Outcome{ID: op.ID, Result: result, TraceID: trace.ID(ctx)}
+		return op.finish(ctx, tx, result)
+	})
+	var refusal *fault.Error
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.As(err, &refusal) && isFinal(c, refusal):
+		return r.refuse(ctx, c, refusal)
+	case store.IsLockTimeout(err):
+		return Outcome{}, r.waitedInVain(ctx, c, err)
+	}
+	return Outcome{}, err
+}
+
+// errWorking marks errors that came after the claim; it adds no text.
+var errWorking = errors.New("") //nolint:gochecknoglobals,errname // a mark, not a message
+
+func (op *Running) finish(ctx context.Context, tx pgx.Tx, result Result) error {
+	if op.completed {
+		return nil
+	}
+	b := &pgx.Batch{}
+	op.Complete(b, result)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("complete operation: %w", err)
+	}
+	return nil
+}
+
+func isFinal(c Claim, e *fault.Error) bool {
+	for _, code := range c.Final {
+		if e.Code == code && e.Kind == fault.Conflict {
+			return true
+		}
+	}
+	return false
+}
+
+// claim takes the identity. won is false when the row exists already or the same key runs with other content.
+func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim) (won bool, now time.Time, err error) {
+	id := c.Identity.ID()
+	b := &pgx.Batch{}
+	b.Queue(`SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', $2, true)`,
+		lockNumber(uuid.NewSHA1(id, []byte(c.Fingerprint))), strconv.FormatInt(r.Wait.Milliseconds(), 10))
+	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, next_attempt_at, trace_id)
+		SELECT $1, $2, $3, $4, $5, $6, 'PROCESSING', now(), $7 WHERE pg_try_advisory_xact_lock($8)
+		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING RETURNING created_at`,
+		id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, trace.ID(ctx), lockNumber(id))
+	b.Queue(`SET LOCAL lock_timeout TO DEFAULT`)
+	results := tx.SendBatch(ctx, b)
+	defer func() { err = closing(results, err) }()
+	if _, err := results.Exec(); err != nil {
+		return false, now, fmt.Errorf("queue behind twins: %w", err)
+	}
+	err = results.QueryRow().Scan(&now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, now, nil
+	}
+	if err != nil {
+		return false, now, fmt.Errorf("claim operation: %w", err)
+	}
+	return true, now, nil
+}
+
+func closing(results pgx.BatchResults, err error) error {
+	if closeErr := results.Close(); err == nil && closeErr != nil {
+		return fmt.Errorf("finish batch: %w", closeErr)
+	}
+	return err
+}
+
+func lockNumber(id uuid.UUID) int64 {
+	return int64(binary.BigEndian.Uint64(id[8:])) //nolint:gosec // all 64 bits are meant
+}
+
+// replay answers from the stored row. No row means that the same key runs with other content.
+func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim) (Outcome, error) {
+	id := c.Identity.ID()
+	op, hash, err := stored(ctx, tx, id)
+	if errors.Is(err, pgx.ErrNoRows) || (err == nil && hash != c.Fingerprint) {
+		return Outcome{}, keyReused(id)
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("read operation: %w", err)
+	}
+	if op.Status == Processing {
+		return Outcome{}, inProgress(id)
+	}
+	out := Outcome{ID: id, Result: op.Result, TraceID: op.TraceID, Replayed: true}
+	if op.Status == Failed {
+		out.Failure = &fault.Error{Kind: fault.Conflict, Code: op.FailureCode, Message: op.Result.Body, OperationID: id.String()}
+	}
+	return out, journal.Append(ctx, tx, journal.Entry{
+		Kind: "operation.replayed", OperationID: id, OrderID: op.Result.OrderID, Detail: map[string]any{"guard": "operations_identity"},
+	})
+}
+
+func stored(ctx context.Context, q store.Querier, id ID) (op Operation, hash string, err error) {
+	var orderID uuid.NullUUID
+	var kind, resource, body, failure *string
+	var code *int
+	err = q.QueryRow(ctx, `SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
+		FROM operations WHERE id = $1`, id).
+		Scan(&op.Status, &hash, &orderID, &kind, &resource, &code, &body, &failure, &op.TraceID)
+	op.ID, op.FailureCode = id, value(failure)
+	op.Result = Result{OrderID: orderID.UUID, ResourceType: value(kind), ResourceID: value(resource), Code: value(code), Body: value(body)}
+	return op, hash, err
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// refuse stores a final business refusal as the result of the key; a twin that got through meanwhile wins.
+func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Outcome, error) {
+	var out Outcome
+	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
+		won, _, err := r.claim(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		if !won {
+			out, err = r.replay(ctx, tx, c)
+			return err
+		}
+		id := c.Identity.ID()
+		if _, err := tx.Exec(ctx, `UPDATE operations SET status = 'FAILED', failure_code = $2, response_code = 409, response_body = $3,
+			next_attempt_at = NULL, completed_at = now(), expires_at = now() + $4::interval WHERE id = $1`,
+			id, refusal.Code, refusal.Message, r.Retention); err != nil {
+			return fmt.Errorf("store refusal: %w", err)
+		}
+		failure := *refusal
+		failure.OperationID = id.String()
+		out = Outcome{ID: id, Failure: &failure, TraceID: trace.ID(ctx)}
+		return journal.Append(ctx, tx, journal.Entry{
+			Kind: "operation.failed", OperationID: id, Detail: map[string]any{"code": refusal.Code},
+		})
+	})
+	if store.IsLockTimeout(err) {
+		return Outcome{}, r.waitedInVain(ctx, c, err)
+	}
+	return out, err
+}
+
+// recordAbsorbed keeps what was turned away: support looks at it, and nothing else remembers it. It is written outside the
+// transaction that was rolled back, so a failure here only loses the note.
+func (r *Runner) recordAbsorbed(ctx context.Context, c Claim, err error) {
+	kind, guard := "", "operations_identity"
+	switch fault.KindOf(err) { //nolint:exhaustive // only these two are absorbed repeats
+	case fault.KeyReused:
+		kind = "operation.key_reused"
+	case fault.InProgress:
+		kind = "operation.in_progress"
+	default:
+		return
+	}
+	_ = journal.Append(ctx, r.DB, journal.Entry{ //nolint:errcheck // see above
+		Kind: kind, OperationID: c.Identity.ID(), Detail: map[string]any{"guard": guard, "fingerprint": c.Fingerprint},
+	})
+}
+
+func keyReused(id ID) error {
+	e := fault.New(fault.KeyReused, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was already used for another request. Nothing was changed.")
+	e.OperationID = id.String()
+	return e
+}
+
+func inProgress(id ID) error {
+	e := fault.New(fault.InProgress, "OPERATION_IN_PROGRESS", "The first request with this key is still running.")
+	e.OperationID, e.RetryAfter = id.String(), time.Second
+	return e
+}
+
+// waitedInVain tells a twin that did not end in time from a row lock that somebody else holds.
+func (r *Runner) waitedInVain(ctx context.Context, c Claim, cause error) error {
+	if errors.Is(cause, errWorking) {
+		return &fault.Error{
+			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
+			RetryAfter: time.Second, OperationID: c.Identity.ID().String(), Err: cause,
+		}
+	}
+	return inProgress(c.Identity.ID())
+}

@@ -1,0 +1,205 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/journal"
+	"onefold/domain/provider"
+	"onefold/domain/store"
+	"onefold/domain/trace"
+)
+
+// End is how a system operation ends.
+type End struct {
+	Status       Status // Completed or Failed
+	ResourceType string
+	ResourceID   string
+	FailureCode  string // for Failed
+}
+
+// Done is the end of an operation that made or found the resource.
+func Done(kind, id string) End { return End{Status: Completed, ResourceType: kind, ResourceID: id} }
+
+// Record writes what a call taught, in one transaction with the operation's end.
+type Record func(ctx context.Context, tx pgx.Tx) (End, error)
+
+// Call is one prepared conversation with the outside. Lookup and Send make one exchange each and return provider errors.
+type Call struct {
+	// Lookup finds what an earlier send left behind. Nil means that the outside has no lookup.
+	Lookup func(ctx context.Context) (Record, error)
+	// Send acts, always with the stored key. A final refusal is a Record too, not an error.
+	Send func(ctx context.Context) (Record, error)
+	// Postponed notes on the aggregate that this try brought no knowledge. Nil means that there is nothing to note.
+	Postponed func(ctx context.Context, tx pgx.Tx, p Postponement) error
+}
+
+// Postponement says what may have reached the outside.
+type Postponement struct {
+	ThisTry bool // false if this try's call provably never left or was refused before it was looked at
+	AnyTry  bool // this or an earlier one
+}
+
+// Handler carries on the operations of one type; exactly one of its fields is set.
+type Handler struct {
+	// Local does everything in one transaction, under the operation's row lock.
+	Local func(ctx context.Context, tx pgx.Tx, op Operation) (End, error)
+	// External prepares a call in the transaction that takes the lease. Returning a nil Send means that nothing is left to
+	// ask: end then says how the operation ends.
+	External func(ctx context.Context, tx pgx.Tx, op Operation) (Call, End, error)
+}
+
+// Executor carries system operations on until their outcome is known (DESIGN section 3, steps 4–6).
+type Executor struct {
+	DB       store.DB
+	Handlers map[Type]Handler
+	Lease    time.Duration // how long one try may own the operation; must exceed the longest call
+	Owner    string        // this process, for people
+}
+
+// Execute tries operation id once. A nil error means that the row says what comes next: ended, owned by somebody else, or
+// due again. An error means that the database failed; the row is due again when its lease ends.
+func (x *Executor) Execute(ctx context.Context, id ID) error {
+	var op Operation
+	var call Call
+	var before *time.Time // an earlier try may have reached the outside, last then
+	err := store.InTx(ctx, x.DB, func(tx pgx.Tx) (err error) {
+		op, before, err = x.lease(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		ctx := trace.Resume(ctx, op.TraceID)
+		h := x.Handlers[op.Type]
+		switch {
+		case h.Local != nil:
+			end, err := h.Local(ctx, tx, op)
+			if err != nil {
+				return err
+			}
+			return Settle(ctx, tx, op, end)
+		case h.External != nil:
+			var end End
+			if call, end, err = h.External(ctx, tx, op); err == nil && call.Send == nil {
+				return Settle(ctx, tx, op, end)
+			}
+			return err
+		}
+		return fmt.Errorf("no handler for operation type %s", op.Type)
+	})
+	if errors.Is(err, errNotOurs) {
+		return nil
+	}
+	if err != nil || call.Send == nil {
+		return err
+	}
+	ctx = trace.Resume(ctx, op.TraceID)
+	record, err := converse(ctx, call, before != nil)
+	return x.conclude(ctx, op, call, before != nil, record, err)
+}
+
+// converse looks before it repeats: only "nothing there" lets the same key be sent again.
+func converse(ctx context.Context, call Call, sentBefore bool) (Record, error) {
+	if sentBefore && call.Lookup != nil {
+		record, err := call.Lookup(ctx)
+		if err == nil || provider.KindOf(err) != provider.NotFound {
+			return record, err
+		}
+	}
+	return call.Send(ctx)
+}
+
+var errNotOurs = errors.New("operation is finished or leased by somebody else") //nolint:gochecknoglobals // sentinel
+
+// lease takes the operation for this try: attempt + 1 is the fencing token of every later write.
+func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, *time.Time, error) {
+	op := Operation{ID: id, Status: Processing}
+	var before *time.Time
+	err := tx.QueryRow(ctx, `UPDATE operations o
+		SET attempt = attempt + 1, lease_expires_at = clock_timestamp() + $2::interval, lease_owner = $3,
+			sent_at = clock_timestamp(), next_attempt_at = clock_timestamp() + $2::interval
+		FROM (SELECT id, sent_at FROM operations WHERE id = $1 FOR UPDATE) AS old
+		WHERE o.id = old.id AND o.status = 'PROCESSING' AND (o.lease_expires_at IS NULL OR o.lease_expires_at <= clock_timestamp())
+		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, old.sent_at`,
+		id, x.Lease, x.Owner).
+		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return op, nil, errNotOurs
+	}
+	if err != nil {
+		return op, nil, fmt.Errorf("lease operation: %w", err)
+	}
+	return op, before, nil
+}
+
+// conclude stores what the call taught, if the lease is still ours.
+func (x *Executor) conclude(ctx context.Context, op Operation, call Call, sentBefore bool, record Record, callErr error) error {
+	return store.InTx(ctx, x.DB, func(tx pgx.Tx) error {
+		var attempt int
+		var status Status
+		err := tx.QueryRow(ctx, `SELECT attempt, status FROM operations WHERE id = $1 FOR UPDATE`, op.ID).Scan(&attempt, &status)
+		if err != nil {
+			return fmt.Errorf("read lease: %w", err)
+		}
+		if attempt != op.Attempt || status != Processing {
+			kind := "operation.late_owner" // the lease is somebody else's by now
+			if attempt == op.Attempt {
+				kind = "operation.already_settled" // an event was faster than the answer
+			}
+			return journal.Append(ctx, tx, journal.Entry{
+				Kind: kind, OperationID: op.ID, OrderID: op.OrderID.UUID,
+				Detail: map[string]any{"attempt": op.Attempt, "owner_attempt": attempt, "status": status, "guard": "lease"},
+			})
+		}
+		if callErr == nil {
+			end, err := record(ctx, tx)
+			if err != nil {
+				return err
+			}
+			return Settle(ctx, tx, op, end)
+		}
+		return postpone(ctx, tx, op, call, sentBefore, callErr)
+	})
+}
+
+// postpone schedules the next look. Only a first try that provably never left may forget that it was sent.
+func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, sentBefore bool, cause error) error {
+	kind := provider.KindOf(cause)
+	didNothing := kind == provider.NotSent || kind == provider.RateLimited || kind == provider.Auth
+	p := Postponement{ThisTry: !didNothing, AnyTry: !didNothing || sentBefore}
+	if call.Postponed != nil {
+		if err := call.Postponed(ctx, tx, p); err != nil {
+			return err
+		}
+	}
+	var advice time.Duration
+	var e *provider.Error
+	if errors.As(cause, &e) {
+		advice = e.RetryAfter
+	}
+	var looks int
+	if err := tx.QueryRow(ctx, `SELECT looks FROM operations WHERE id = $1`, op.ID).Scan(&looks); err != nil {
+		return fmt.Errorf("read looks: %w", err)
+	}
+	wait := max(Backoff(looks), advice)
+	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, lease_expires_at = NULL, last_error = $2,
+		sent_at = CASE WHEN $3 THEN NULL ELSE sent_at END, next_attempt_at = clock_timestamp() + $4::interval WHERE id = $1`,
+		op.ID, cause.Error(), !p.AnyTry, wait); err != nil {
+		return fmt.Errorf("schedule next look: %w", err)
+	}
+	return journal.Append(ctx, tx, journal.Entry{
+		Kind: "operation.postponed", OperationID: op.ID, OrderID: op.OrderID.UUID,
+		Detail: map[string]any{"error": kind, "sent": p.AnyTry, "attempt": op.Attempt, "next_in_seconds": wait.Seconds()},
+	})
+}
+
+// Backoff is the pause before look number n (from 0): 0.5 s doubling to one hour, each ± 20 % so that an outage's victims
+// don't return together. It never ends: age raises alarms, not outcomes (DESIGN rule 6).
+func Backoff(n int) time.Duration {
+	pause := min(500*time.Millisecond<<min(n, 13), time.Hour)
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // jitter, not a secret
+}

@@ -1,0 +1,139 @@
+// Package order keeps orders and their states.
+//
+//	AWAITING_PAYMENT ─▶ PAID ─▶ FULFILLED          (a payment succeeds; the last effect is there)
+//	AWAITING_PAYMENT ─▶ CANCELED | EXPIRED         (the shopper or the clock)
+//	PAID | FULFILLED ─▶ PARTIALLY_REFUNDED ─▶ REFUNDED
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/journal"
+	"onefold/domain/money"
+	"onefold/domain/outbox"
+)
+
+// State of an order.
+type State string
+
+// The states, with who moves next.
+const (
+	AwaitingPayment   State = "AWAITING_PAYMENT"   // the shopper, through a payment
+	Paid              State = "PAID"               // the fulfilment effects
+	Fulfilled         State = "FULFILLED"          // nobody; an operator may refund
+	Canceled          State = "CANCELED"           // nobody
+	Expired           State = "EXPIRED"            // nobody
+	PartiallyRefunded State = "PARTIALLY_REFUNDED" // an operator
+	Refunded          State = "REFUNDED"           // nobody
+)
+
+// States lists all states in the order of the schema's CHECK.
+func States() []State {
+	return []State{AwaitingPayment, Paid, Fulfilled, Canceled, Expired, PartiallyRefunded, Refunded}
+}
+
+var next = map[State][]State{ //nolint:gochecknoglobals // the machine as a table
+	AwaitingPayment:   {Paid, Canceled, Expired},
+	Paid:              {Fulfilled, PartiallyRefunded, Refunded},
+	Fulfilled:         {PartiallyRefunded, Refunded},
+	PartiallyRefunded: {Refunded},
+	Canceled:          nil,
+	Expired:           nil,
+	Refunded:          nil,
+}
+
+// CanMove reports a legal move. Staying is not a move.
+func (s State) CanMove(to State) bool { return slices.Contains(next[s], to) }
+
+// Order is the part of a row that moves depend on.
+type Order struct {
+	ID          uuid.UUID
+	State       State
+	Total       money.Amount
+	NeedsReview bool
+}
+
+// Lock reads an order for a move. Lock order: operation, order, payment, the rest.
+func Lock(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order, error) {
+	o := Order{ID: id}
+	err := tx.QueryRow(ctx, `SELECT status, total_minor, currency, needs_review FROM orders WHERE id = $1 FOR UPDATE`, id).
+		Scan(&o.State, &o.Total.Minor, &o.Total.Currency, &o.NeedsReview)
+	if err != nil {
+		return o, fmt.Errorf("lock order: %w", err)
+	}
+	return o, nil
+}
+
+// MarkPaid moves a locked order to PAID because paymentID succeeded, and appends ORDER_PAID. Money for an order that can't
+// take it (paid by another attempt, canceled, expired) is never dropped: the order is flagged for review instead.
+func MarkPaid(ctx context.Context, tx pgx.Tx, o Order, paymentID uuid.UUID) error {
+	if !o.State.CanMove(Paid) {
+		reason := "second_payment"
+		if o.State == Canceled || o.State == Expired {
+			reason = "paid_after_close"
+		}
+		return Flag(ctx, tx, o.ID, paymentID, reason)
+	}
+	b := &pgx.Batch{}
+	b.Queue(`UPDATE orders SET status = 'PAID', paid_at = now() WHERE id = $1 AND status = 'AWAITING_PAYMENT'`, o.ID)
+	outbox.Queue(ctx, b, outbox.OrderPaid, "order.paid:"+o.ID.String(), o.ID)
+	journal.Queue(ctx, b, journal.Entry{
+		Kind: "order.paid", OrderID: o.ID, PaymentID: paymentID, Detail: map[string]any{"from": o.State, "to": Paid},
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("mark order paid: %w", err)
+	}
+	return nil
+}
+
+// MarkFulfilled moves a locked PAID order to FULFILLED; in any other state it does nothing.
+func MarkFulfilled(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	tag, err := tx.Exec(ctx, `UPDATE orders SET status = 'FULFILLED', fulfilled_at = now() WHERE id = $1 AND status = 'PAID'`, id)
+	if err != nil {
+		return fmt.Errorf("mark order fulfilled: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return nil
+	}
+	return journal.Append(ctx, tx, journal.Entry{Kind: "order.fulfilled", OrderID: id, Detail: map[string]any{"from": Paid, "to": Fulfilled}})
+}
+
+// Flag puts an order under review; the first reason stays.
+func Flag(ctx context.Context, tx pgx.Tx, id, paymentID uuid.UUID, reason string) error {
+	b := &pgx.Batch{}
+	b.Queue(`UPDATE orders SET needs_review = true, review_reason = $2 WHERE id = $1 AND NOT needs_review`, id, reason)
+	journal.Queue(ctx, b, journal.Entry{Kind: "order.flagged", OrderID: id, PaymentID: paymentID, Detail: map[string]any{"reason": reason}})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("flag order: %w", err)
+	}
+	return nil
+}
+
+// QueueByOperation looks for the order that an operation made, also after the operation was cleaned away; found stays
+// uuid.Nil if there is none.
+func QueueByOperation(b *pgx.Batch, operationID uuid.UUID, found *uuid.UUID) {
+	b.Queue(`SELECT id FROM orders WHERE operation_id = $1`, operationID).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(found); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("find order: %w", err)
+		}
+		return nil
+	})
+}
+
+// ByCart finds the order of a cart.
+func ByCart(ctx context.Context, tx pgx.Tx, cartID uuid.UUID) (id uuid.UUID, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT id FROM orders WHERE cart_id = $1`, cartID).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return id, false, nil
+	}
+	if err != nil {
+		return id, false, fmt.Errorf("find order: %w", err)
+	}
+	return id, true, nil
+}

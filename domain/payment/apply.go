@@ -1,0 +1,116 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/inbox"
+	"onefold/domain/operation"
+	"onefold/domain/provider"
+	"onefold/domain/store"
+)
+
+// Applier turns inbox rows into knowledge about payments.
+type Applier struct {
+	DB        store.DB
+	Providers map[string]provider.Payments // by name
+	MaxWaits  int                          // looks for an unknown object before its event is quarantined; 0 means 9 (about 4 minutes)
+}
+
+// Apply deals with one inbox row. Repeats, late and early events are all successes; only a failing database is an error.
+func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
+	return store.InTx(ctx, a.DB, func(tx pgx.Tx) error {
+		e, ok, err := inbox.Lock(ctx, tx, id)
+		if err != nil || !ok {
+			return err
+		}
+		verdict, wait, err := a.judge(ctx, tx, e)
+		if err != nil {
+			return err
+		}
+		if wait {
+			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
+		}
+		return inbox.Conclude(ctx, tx, e, verdict)
+	})
+}
+
+func (a *Applier) judge(ctx context.Context, tx pgx.Tx, e inbox.Event) (v inbox.Verdict, wait bool, err error) {
+	p, known := a.Providers[e.Provider]
+	if !known {
+		return inbox.Verdict{Status: inbox.Quarantined, Reason: "provider_not_configured"}, false, nil
+	}
+	event, err := p.Translate(e.Payload)
+	if err != nil {
+		return inbox.Verdict{Status: inbox.Quarantined, Reason: "not_understood"}, false, nil //nolint:nilerr // the verdict is the answer
+	}
+	said := event.Object.Payment
+	if said == nil {
+		return inbox.Verdict{Status: inbox.Ignored, Reason: "no_payment"}, false, nil
+	}
+	paymentID, operationID, err := match(ctx, tx, e.Provider, *said)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a.unknownObject(e)
+	}
+	if err != nil {
+		return v, false, fmt.Errorf("find payment of event: %w", err)
+	}
+	v, err = apply(ctx, tx, paymentID, operationID, *said)
+	return v, false, err
+}
+
+func (a *Applier) unknownObject(e inbox.Event) (inbox.Verdict, bool, error) {
+	limit := a.MaxWaits
+	if limit == 0 {
+		limit = 9
+	}
+	if e.Attempts+1 < limit {
+		return inbox.Verdict{}, true, nil
+	}
+	return inbox.Verdict{Status: inbox.Quarantined, Reason: "unknown_object"}, false, nil
+}
+
+// match finds our payment by the provider's ID or, while that isn't stored yet, by our reference.
+func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Payment) (id uuid.UUID, operationID operation.ID, err error) {
+	reference, _ := uuid.Parse(said.Reference) //nolint:errcheck // uuid.Nil matches nothing
+	err = tx.QueryRow(ctx, `SELECT id, operation_id FROM payments WHERE provider = $1 AND (provider_payment_id = $2 OR id = $3)
+		ORDER BY (provider_payment_id = $2) IS TRUE DESC LIMIT 1`, providerName, said.ID, reference).Scan(&id, &operationID)
+	return id, operationID, err
+}
+
+func apply(ctx context.Context, tx pgx.Tx, id uuid.UUID, operationID operation.ID, said provider.Payment) (inbox.Verdict, error) {
+	op, err := lockOperation(ctx, tx, operationID)
+	if err != nil {
+		return inbox.Verdict{}, err
+	}
+	learned, err := learn(ctx, tx, id, said, "event")
+	if err != nil {
+		return inbox.Verdict{}, err
+	}
+	v := inbox.Verdict{Status: inbox.NoChange, PaymentID: id, OrderID: learned.payment.OrderID}
+	switch {
+	case learned.contradiction != "":
+		v.Status, v.Reason = inbox.Quarantined, learned.contradiction
+		return v, nil
+	case learned.late:
+		v.Status, v.Reason = inbox.Stale, "payment_is_"+string(learned.payment.State)
+	case learned.moved:
+		v.Status = inbox.Applied
+	}
+	op.OrderID = uuid.NullUUID{UUID: learned.payment.OrderID, Valid: true}
+	return v, operation.Settle(ctx, tx, op, operation.Done("payment", id.String()))
+}
+
+// lockOperation takes the first lock of the order operation, order, payment. Retention may have removed the row.
+func lockOperation(ctx context.Context, tx pgx.Tx, id operation.ID) (operation.Operation, error) {
+	op := operation.Operation{ID: id}
+	err := tx.QueryRow(ctx, `SELECT attempt FROM operations WHERE id = $1 FOR UPDATE`, id).Scan(&op.Attempt)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return op, fmt.Errorf("lock payment's operation: %w", err)
+	}
+	return op, nil
+}

@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/riverqueue/river"
+
+	"onefold/domain/fulfilment"
+	"onefold/domain/journal"
+	"onefold/domain/operation"
+	"onefold/domain/payment"
+	"onefold/domain/trace"
+)
+
+// Queues are separate so that a slow provider can't hold up licences.
+const (
+	queuePayments   = "payments"
+	queueWebhooks   = "webhooks"
+	queueFulfilment = "fulfilment"
+	queueNotify     = "notify"
+)
+
+// Operation points at the row that the job carries on. IDs only: a job's arguments are shown to operators.
+type Operation struct {
+	OperationID uuid.UUID `json:"operation_id"`
+}
+
+func (o Operation) operationID() uuid.UUID { return o.OperationID }
+
+type operationJob interface {
+	river.JobArgs
+	operationID() uuid.UUID
+}
+
+// CreatePaymentJob asks the provider for a payment.
+type CreatePaymentJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (CreatePaymentJob) Kind() string { return "create_payment" }
+
+// IssueLicensesJob gives a paid order its licences.
+type IssueLicensesJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (IssueLicensesJob) Kind() string { return "issue_licenses" }
+
+// AccrueBonusJob gives a paid order its bonus points.
+type AccrueBonusJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (AccrueBonusJob) Kind() string { return "accrue_bonus" }
+
+// SendNotificationJob mails the receipt.
+type SendNotificationJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (SendNotificationJob) Kind() string { return "send_notification" }
+
+// operationJobs says which job carries on which type of operation, and in which queue.
+var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a table
+	queue string
+	args  func(Operation) river.JobArgs
+}{
+	payment.CreatePayment:       {queuePayments, func(o Operation) river.JobArgs { return CreatePaymentJob{o} }},
+	fulfilment.IssueLicenses:    {queueFulfilment, func(o Operation) river.JobArgs { return IssueLicensesJob{o} }},
+	fulfilment.AccrueBonus:      {queueFulfilment, func(o Operation) river.JobArgs { return AccrueBonusJob{o} }},
+	fulfilment.SendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},
+}
+
+type operationWorker[T operationJob] struct {
+	river.WorkerDefaults[T]
+	jobs *Jobs
+}
+
+// Work carries the operation on by one try. River's own retry only bridges a failing database.
+func (w *operationWorker[T]) Work(ctx context.Context, job *river.Job[T]) error {
+	id := job.Args.operationID()
+	ctx = w.jobs.context(ctx, job.ID, job.Metadata, slog.String("operation_id", id.String()))
+	return w.jobs.logged(ctx, job.Kind, job.Attempt, func() error { return w.jobs.execute(ctx, id) })
+}
+
+func (j *Jobs) context(ctx context.Context, jobID int64, metadata []byte, ids ...slog.Attr) context.Context {
+	ctx = trace.Resume(journal.WithJob(ctx, jobID), traceOf(metadata))
+	return trace.With(ctx, append(ids, slog.Int64("job_id", jobID))...)
+}
