@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"onefold/domain/operation"
 	"onefold/domain/payment"
@@ -55,7 +56,7 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 		queues[name] = river.QueueConfig{MaxWorkers: cfg.Workers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second}
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Queues: queues, Workers: workers, Logger: cfg.Logger,
+		Queues: queues, Workers: workers, Logger: cfg.Logger, Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(backdate)},
 		// A try is bounded by the operation's lease, not by River: a job that hangs is given up well before its row is due again.
 		JobTimeout: cfg.Lease / 2, RescueStuckJobsAfter: max(2*cfg.Lease, time.Minute),
 		// The row is due again anyway, so River need not insist.

@@ -82,6 +82,6 @@ func (w *operationWorker[T]) Work(ctx context.Context, job *river.Job[T]) error 
 }
 
 func (j *Jobs) context(ctx context.Context, jobID int64, metadata []byte, ids ...slog.Attr) context.Context {
-	ctx = trace.Resume(journal.WithJob(ctx, jobID), traceOf(metadata))
+	ctx = trace.Gather(trace.Resume(journal.WithJob(ctx, jobID), traceOf(metadata)))
 	return trace.With(ctx, append(ids, slog.Int64("job_id", jobID))...)
 }

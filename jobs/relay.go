@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,7 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
+	"onefold/domain/crash"
 	"onefold/domain/inbox"
 	"onefold/domain/operation"
 	"onefold/domain/outbox"
@@ -54,8 +57,8 @@ func (j *Jobs) relay(ctx context.Context) {
 }
 
 // round handles one batch of each kind of row; full reports that more may be waiting. Outbox first: its events make
-// operations due.
-func (j *Jobs) round(ctx context.Context) (full bool, err error) {
+// operations due. A kind that fails doesn't hold up the others.
+func (j *Jobs) round(ctx context.Context) (full bool, failed error) {
 	for _, step := range []func(context.Context, pgx.Tx) (int, error){j.dispatchEvents, j.dispatchOperations, j.dispatchInbox} {
 		n := 0
 		err := store.InTx(ctx, j.pool, func(tx pgx.Tx) (err error) {
@@ -63,11 +66,15 @@ func (j *Jobs) round(ctx context.Context) (full bool, err error) {
 			return err
 		})
 		if err != nil {
-			return false, err
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if n > 0 {
+			crash.Point(crash.AfterPublish, "")
 		}
 		full = full || n == batchSize
 	}
-	return full, nil
+	return full && failed == nil, failed
 }
 
 // dispatchEvents writes the consequences of outbox events. An event that can't be dispatched is set back on its own (in a
@@ -86,14 +93,22 @@ func (j *Jobs) dispatchEvents(ctx context.Context, tx pgx.Tx) (int, error) {
 			continue
 		}
 		for _, e := range group {
-			if err := dispatch(ctx, tx, t, []outbox.Event{e}); err == nil {
-				continue
-			} else if err := outbox.Failed(ctx, tx, e, err, operation.Backoff(e.Attempts)); err != nil {
+			if err := j.dispatchAlone(ctx, tx, e); err != nil {
 				return 0, err
 			}
 		}
 	}
 	return len(events), nil
+}
+
+// dispatchAlone sets an event back that can't be dispatched. A database that fails for the moment says nothing about the event:
+// that ends the round and counts for no event.
+func (j *Jobs) dispatchAlone(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	err := dispatch(ctx, tx, e.Type, []outbox.Event{e})
+	if err == nil || store.IsLockTimeout(err) || store.IsRetryable(err) || store.IsUnavailable(err) {
+		return err
+	}
+	return outbox.Failed(ctx, tx, e, err, operation.Backoff(e.Attempts))
 }
 
 func dispatch(ctx context.Context, tx pgx.Tx, t outbox.Type, events []outbox.Event) error {
@@ -121,7 +136,7 @@ func (j *Jobs) dispatchOperations(ctx context.Context, tx pgx.Tx) (int, error) {
 	params := make([]river.InsertManyParams, 0, len(due))
 	for _, d := range due {
 		if job, ok := operationJobs[d.Type]; ok {
-			params = append(params, river.InsertManyParams{Args: job.args(Operation{d.ID}), InsertOpts: options(job.queue, d.Trace, d.At)})
+			params = append(params, river.InsertManyParams{Args: job.args(Operation{d.ID}), InsertOpts: options(job.queue, d.Trace)})
 		}
 	}
 	return len(due), j.insert(ctx, tx, params)
@@ -134,7 +149,7 @@ func (j *Jobs) dispatchInbox(ctx context.Context, tx pgx.Tx) (int, error) {
 	}
 	params := make([]river.InsertManyParams, len(due))
 	for i, d := range due {
-		params[i] = river.InsertManyParams{Args: ApplyEventJob{IncomingEventID: d.ID}, InsertOpts: options(queueWebhooks, d.Trace, d.At)}
+		params[i] = river.InsertManyParams{Args: ApplyEventJob{IncomingEventID: d.ID}, InsertOpts: options(queueWebhooks, d.Trace)}
 	}
 	return len(due), j.insert(ctx, tx, params)
 }
@@ -149,9 +164,19 @@ func (j *Jobs) insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyP
 	return nil
 }
 
-// options dates a job an hour back by the database's clock. River compares with this process's clock when it inserts and
-// with the database's when it fetches; a job that is due now must be due for both, however far apart they are.
-func options(queue, trace string, now time.Time) *river.InsertOpts {
+func options(queue, trace string) *river.InsertOpts {
 	raw, _ := json.Marshal(metadata{TraceID: trace}) //nolint:errcheck,errchkjson // a string can always be encoded
-	return &river.InsertOpts{Queue: queue, Metadata: raw, ScheduledAt: now.Add(-time.Hour)}
+	return &river.InsertOpts{Queue: queue, Metadata: raw}
+}
+
+// backdate lets jobs be due an hour ago. River dates them by this process's clock and fetches by the database's, so a clock
+// that is ahead would delay every job by that much (RELIABILITY A0.3).
+func backdate(ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+	earlier := time.Now().Add(-time.Hour)
+	for _, job := range jobs {
+		if job.State == rivertype.JobStateAvailable {
+			job.ScheduledAt = &earlier
+		}
+	}
+	return insert(ctx)
 }

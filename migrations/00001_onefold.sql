@@ -191,7 +191,9 @@ CREATE TABLE payments (
     CHECK (status NOT IN ('PENDING','SUCCEEDED','PARTIALLY_REFUNDED','REFUNDED') OR provider_payment_id IS NOT NULL),
     -- Refunds never exceed what was captured.
     CONSTRAINT refunds_within_capture CHECK (refunded_minor >= 0 AND refunded_minor <= amount_minor),
-    CONSTRAINT one_attempt_number UNIQUE (order_id, attempt)
+    CONSTRAINT one_attempt_number UNIQUE (order_id, attempt),
+    -- One attempt per external operation; the executor finds it by this.
+    CONSTRAINT one_attempt_per_operation UNIQUE (operation_id)
 ) WITH (fillfactor = 80);
 -- At most one attempt of an order is not final: nobody is asked to pay twice.
 CREATE UNIQUE INDEX one_open_payment ON payments (order_id) WHERE status IN ('CREATED','SUBMITTING','PENDING','UNKNOWN');

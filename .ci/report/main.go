@@ -17,13 +17,14 @@ type event struct {
 
 type report struct {
 	output                  map[string][]string // of tests and packages that have not passed
+	database                map[string]string   // of packages that use one
 	skips                   []string
 	passed, failed, skipped int
 	broken                  bool // a package failed, perhaps without any test
 }
 
 func main() {
-	r := report{output: map[string][]string{}}
+	r := report{output: map[string][]string{}, database: map[string]string{}}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -42,6 +43,9 @@ func (r *report) add(e event) {
 	switch e.Action {
 	case "output":
 		r.output[id] = append(r.output[id], e.Output)
+		if _, source, ok := strings.Cut(e.Output, "storetest: database from "); ok {
+			r.database[e.Package] = "on " + strings.TrimSpace(source)
+		}
 	case "build-output":
 		fmt.Print(e.Output)
 	case "pass":
@@ -73,12 +77,7 @@ func (r *report) packageLine(e event, word string) {
 	if e.Test != "" {
 		return
 	}
-	for _, line := range r.output[e.Package+" "] {
-		if strings.HasPrefix(line, "storetest: ") { // which database it was
-			fmt.Print("      ", line)
-		}
-	}
-	fmt.Printf("%-5s %s %.1fs\n", word, e.Package, e.Elapsed)
+	fmt.Printf("%-5s %s %.1fs %s\n", word, e.Package, e.Elapsed, r.database[e.Package])
 }
 
 // reason is what the test said before it skipped: the lines without the runner's own.

@@ -29,6 +29,11 @@ func Clock(ctx context.Context, t time.Time) string {
 	return t.In(From(ctx).Zone).Format("15:04:05.000")
 }
 
+// ClockSeconds is "21:00:05".
+func ClockSeconds(ctx context.Context, t time.Time) string {
+	return t.In(From(ctx).Zone).Format("15:04:05")
+}
+
 // ZoneName is "UTC" or "UTC+3": offsets are understood everywhere, abbreviations are not.
 func ZoneName(ctx context.Context, t time.Time) string {
 	_, offset := t.In(From(ctx).Zone).Zone()

@@ -19,7 +19,7 @@ var checkoutWords = []word{
 	{"checkout.country", "Country", "Страна"},
 	{"checkout.discount", "Discount", "Скидка"},
 	{"checkout.promo", "Promo code", "Промокод"},
-	{"checkout.promo_hint", "Applied when you place the order.", "Применится при оформлении заказа."},
+	{"checkout.promo_hint", "You see the new total before you pay.", "Новая сумма появится до оплаты."},
 	{"checkout.pay", "Place order and pay %s", "Заказать и оплатить %s"},
 	{"checkout.once", "Pressing twice, reloading or losing the connection won’t charge you twice.", "Двойное нажатие, обновление страницы или обрыв связи не приведут ко второму списанию."},
 	{"checkout.next", "You enter the card on the payment provider’s page, not here.", "Данные карты вводятся на странице платёжного сервиса, не здесь."},

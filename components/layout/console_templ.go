@@ -207,7 +207,7 @@ func Console(p ConsolePage, title string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Clock(p.At).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.ClockSeconds(p.At).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

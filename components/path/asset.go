@@ -9,8 +9,8 @@ var resolve atomic.Pointer[func(name string) string]
 // Call it once, before the first page is rendered.
 func ResolveAssets(f func(name string) string) { resolve.Store(&f) }
 
-// Asset is the address of a static file by its plain name: "app.css", "app.js", "htmx.js", "icons.svg".
-// Without a resolver it is "/assets/" + name.
+// Asset is the address of a static file by its plain name: "app.css", "app.js", "htmx.min.js", "icons.svg".
+// Without a resolver it is "/assets/" + name; "" means the file is not built in.
 func Asset(name string) string {
 	if f := resolve.Load(); f != nil {
 		return (*f)(name)

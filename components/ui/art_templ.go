@@ -75,7 +75,7 @@ func Art(kind, slug string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "peaks":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<circle class=\"b1\" cx=\"218\" cy=\"66\" r=\"26\"></circle> <path class=\"b2\" d=\"M38 200 132 70l94 130z\"></path> <path class=\"b0\" d=\"m132 70 24 33-14-5-11 11-10-10-13 4z\"></path> <path class=\"b3\" d=\"m150 200 62-84 62 84z\"></path> <path class=\"a2\" d=\"M0 172c60-18 100 14 160 6s100-22 160-6v28H0z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<circle class=\"b1\" cx=\"218\" cy=\"66\" r=\"26\"></circle> <path class=\"b2\" d=\"M45 190 132 70l87 120z\"></path> <path class=\"b0\" d=\"m132 70 24 33-14-5-11 11-10-10-13 4z\"></path> <path class=\"b3\" d=\"m157 190 55-74 55 74z\"></path> <path class=\"a2\" d=\"M0 172c60-18 100 14 160 6s100-22 160-6v28H0z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -77,3 +77,12 @@ var rules = validator.New() //nolint:gochecknoglobals // caches its parsed rules
 func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func validEmail(normal string) bool { return rules.Var(normal, "required,email,max=254") == nil }
+
+// MaskEmail hides all of an address but what its owner recognises: "ada@example.com" is "a•••@example.com"; "" stays "".
+func MaskEmail(email string) string {
+	name, domain, ok := strings.Cut(email, "@")
+	if !ok || name == "" {
+		return ""
+	}
+	return string([]rune(name)[:1]) + "•••@" + domain
+}

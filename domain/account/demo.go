@@ -27,9 +27,12 @@ type DemoUser struct {
 // (32 random bytes that the caller keeps), so they are the same after every restart and different on every installation.
 func DemoUsers(secret []byte) []DemoUser {
 	users := []DemoUser{
-		{Email: "shopper1@example.com", Role: Shopper}, {Email: "shopper2@example.com", Role: Shopper},
-		{Email: "viewer@example.com", Role: Viewer}, {Email: "support@example.com", Role: Support},
-		{Email: "operator@example.com", Role: Operator}, {Email: "approver@example.com", Role: Approver},
+		{Email: "shopper1@example.com", Role: Shopper},
+		{Email: "shopper2@example.com", Role: Shopper},
+		{Email: "viewer@example.com", Role: Viewer},
+		{Email: "support@example.com", Role: Support},
+		{Email: "operator@example.com", Role: Operator},
+		{Email: "approver@example.com", Role: Approver},
 		{Email: "admin@example.com", Role: Admin},
 	}
 	for i := range users {

@@ -99,11 +99,15 @@ func parsePHC(phc string) (c cost, salt, hash []byte, err error) {
 func passwordFaults(password string) []fault.Field {
 	switch n := utf8.RuneCountInString(password); {
 	case n < minPassword:
-		return []fault.Field{{Field: "password", Rule: fmt.Sprintf("min=%d", minPassword),
-			Message: fmt.Sprintf("Use at least %d characters.", minPassword)}}
+		return []fault.Field{{
+			Field: "password", Rule: fmt.Sprintf("min=%d", minPassword),
+			Message: fmt.Sprintf("Use at least %d characters.", minPassword),
+		}}
 	case n > maxPassword:
-		return []fault.Field{{Field: "password", Rule: fmt.Sprintf("max=%d", maxPassword),
-			Message: fmt.Sprintf("Use at most %d characters.", maxPassword)}}
+		return []fault.Field{{
+			Field: "password", Rule: fmt.Sprintf("max=%d", maxPassword),
+			Message: fmt.Sprintf("Use at most %d characters.", maxPassword),
+		}}
 	default:
 		return nil
 	}

@@ -36,8 +36,10 @@ func checkQuantity(quantity, least int) error {
 	if quantity >= least && quantity <= MaxQuantity {
 		return nil
 	}
-	return fault.Validation(fault.Field{Field: "quantity", Rule: fmt.Sprintf("between=%d-%d", least, MaxQuantity),
-		Message: fmt.Sprintf("Choose a quantity from %d to %d.", least, MaxQuantity)})
+	return fault.Validation(fault.Field{
+		Field: "quantity", Rule: fmt.Sprintf("between=%d-%d", least, MaxQuantity),
+		Message: fmt.Sprintf("Choose a quantity from %d to %d.", least, MaxQuantity),
+	})
 }
 
 // Add puts quantity (1 to 99) more units into the open cart; more than 99 in all become 99. It is the one change that is not

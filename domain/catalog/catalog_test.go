@@ -24,7 +24,7 @@ func TestListIsPricedInEveryCurrencyAndNamedInBothLanguages(t *testing.T) {
 	for _, currency := range catalog.Currencies() {
 		products, err := catalog.List(t.Context(), tx, currency, "ru")
 		require.NoError(t, err)
-		require.Len(t, products, 9)
+		require.Len(t, products, 8)
 		for _, p := range products {
 			require.Equal(t, currency, p.Price.Currency)
 			require.Positive(t, p.Price.Minor)
@@ -57,11 +57,11 @@ func TestPricesLeaveOutWhatIsNotSold(t *testing.T) {
 	t.Parallel()
 	tx := storetest.Tx(t)
 	seeded(t, tx)
-	found, err := catalog.Prices(t.Context(), tx, []string{"lumen-notes", "no-such", "field-notebook"}, "JPY", "en")
+	found, err := catalog.Prices(t.Context(), tx, []string{"lumen-notes", "no-such", "pixel-orchard"}, "JPY", "en")
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	require.Equal(t, money.Amount{Minor: 4200, Currency: "JPY"}, found["lumen-notes"].Price)
-	require.Equal(t, catalog.Physical, found["field-notebook"].Kind)
+	require.Equal(t, catalog.License, found["pixel-orchard"].Kind)
 }
 
 func TestSeedAgainResetsNothing(t *testing.T) {

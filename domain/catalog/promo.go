@@ -37,7 +37,7 @@ func (p Promo) Refusal() error {
 }
 
 // QueuePromo takes one use of the code, if there is one left; promo is filled when the batch is closed. The code's row stays
-// locked until COMMIT. In one transaction, queue it after QueueReserve: that is the lock order.
+// locked until COMMIT. In one transaction it comes before QueueReserve: that is the lock order.
 func QueuePromo(b *pgx.Batch, code string, promo *Promo) {
 	b.Queue(`
 		WITH used AS (UPDATE promo_codes SET uses = uses + 1 WHERE code = $1 AND uses < max_uses RETURNING code)
@@ -67,7 +67,8 @@ func UsePromo(ctx context.Context, tx store.Querier, code string) (percent int, 
 	return promo.Percent, promo.Refusal()
 }
 
-// ReleasePromo gives one use back. As with Release, the caller's conditional move of the order makes it happen once.
+// ReleasePromo gives one use back. As with Release, which comes after it, the caller's
+// conditional move of the order makes it happen once.
 func ReleasePromo(ctx context.Context, tx store.Querier, code string) error {
 	if _, err := tx.Exec(ctx, `UPDATE promo_codes SET uses = uses - 1 WHERE code = $1`, NormalPromo(code)); err != nil {
 		return fmt.Errorf("release promo code: %w", err)
@@ -81,4 +82,17 @@ func Discount(subtotal money.Amount, percent int) money.Amount {
 	p := int64(min(max(percent, 0), 100))
 	whole, rest := subtotal.Minor/100, subtotal.Minor%100 // apart, so that no product overflows
 	return money.Amount{Minor: whole*p + (rest*p+50)/100, Currency: subtotal.Currency}
+}
+
+// PreviewPromo is the percentage a code would take off, without using it; the same refusals as UsePromo.
+func PreviewPromo(ctx context.Context, q store.Querier, code string) (percent int, err error) {
+	var left bool
+	err = q.QueryRow(ctx, `SELECT percent_off, uses < max_uses FROM promo_codes WHERE code = $1`, NormalPromo(code)).Scan(&percent, &left)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, Promo{}.Refusal()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("preview promo code: %w", err)
+	}
+	return percent, Promo{Known: true, Used: left}.Refusal()
 }

@@ -43,8 +43,8 @@ const reserveSQL = `
 	WHERE locked.id IS NULL OR want.quantity > locked.free OR want.quantity < 1 ORDER BY want.id`
 
 // QueueReserve takes the lines out of stock: every line, or none and the products that fell short in short, which is filled
-// when the batch is closed. Lines of one product are summed. Queue it late: the rows stay locked until COMMIT. Lock order
-// in one transaction: QueueReserve, then QueuePromo.
+// when the batch is closed. Lines of one product are summed. Queue it last: its rows are the most wanted ones and stay
+// locked until COMMIT. Lock order in one transaction: promo code, cart, then stock.
 func QueueReserve(b *pgx.Batch, lines []Line, short *[]Short) {
 	ids, quantities := make([]string, len(lines)), make([]int, len(lines))
 	for i, l := range lines {

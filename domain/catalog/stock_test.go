@@ -107,7 +107,7 @@ func TestOppositeOrdersNeverDeadlock(t *testing.T) {
 
 // inTx is store.InTx without its retries.
 func inTx(ctx context.Context, db *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, db, fn) //nolint:wrapcheck // a test
+	return pgx.BeginFunc(ctx, db, fn)
 }
 
 func TestOneBatchPricesReservesAndUsesThePromo(t *testing.T) {
@@ -121,8 +121,8 @@ func TestOneBatchPricesReservesAndUsesThePromo(t *testing.T) {
 		promo catalog.Promo
 	)
 	catalog.QueuePrices(&b, []string{"lumen-notes"}, "RUB", "en", found)
-	catalog.QueueReserve(&b, []catalog.Line{{ProductID: "lumen-notes", Quantity: 1}}, &short)
 	catalog.QueuePromo(&b, "welcome10", &promo)
+	catalog.QueueReserve(&b, []catalog.Line{{ProductID: "lumen-notes", Quantity: 1}}, &short)
 	require.NoError(t, tx.SendBatch(t.Context(), &b).Close())
 	require.Len(t, found, 1)
 	require.Empty(t, short)

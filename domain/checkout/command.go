@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-playground/validator/v10"
 	"github.com/google/uuid"
@@ -69,25 +70,32 @@ func (c Command) normalised() (Command, error) {
 	}
 	c.PromoCode = catalog.NormalPromo(operation.Text(c.PromoCode))
 	c.Name, c.Email = operation.Text(c.Name), strings.ToLower(strings.TrimSpace(c.Email))
-	if len(c.PromoCode) > maxText {
+	if tooLong(c.PromoCode) {
 		breaks("promoCode", fmt.Sprintf("max=%d", maxText), "is too long")
 	}
 	if c.Email != "" && (rules.Var(c.Email, "email") != nil || len(c.Email) > 254) {
 		breaks("email", "email", "must be an e-mail address such as name@example.com")
 	}
-	if len(c.Name) > maxText {
+	if tooLong(c.Name) {
 		breaks("name", fmt.Sprintf("max=%d", maxText), "is too long")
 	}
 	c.Items = normalItems(c.Items, breaks)
 	c.Delivery = normalDelivery(c.Delivery, breaks)
-	if strings.ContainsRune(c.PromoCode+c.Name+c.Email, 0) {
-		breaks("name", "no-nul", "must not contain the NUL character")
+	for _, text := range []struct{ field, value string }{{"promoCode", c.PromoCode}, {"name", c.Name}, {"email", c.Email}} {
+		if !storable(text.value) {
+			breaks(text.field, "text", "must be UTF-8 text without the NUL character")
+		}
 	}
 	if len(broken) > 0 {
 		return c, fault.Validation(broken...)
 	}
 	return c, nil
 }
+
+func tooLong(s string) bool { return utf8.RuneCountInString(s) > maxText }
+
+// storable text is UTF-8 without NUL: Postgres refuses anything else.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // normalItems sums the items of one product and sorts by product: their order and split mean nothing.
 func normalItems(items []Item, breaks func(field, rule, message string)) []Item {
@@ -101,7 +109,7 @@ func normalItems(items []Item, breaks func(field, rule, message string)) []Item 
 	sums := map[string]int{}
 	for i, item := range items {
 		id := operation.Text(item.ProductID)
-		if id == "" || len(id) > maxText || strings.ContainsRune(id, 0) {
+		if id == "" || tooLong(id) || !storable(id) {
 			breaks(fmt.Sprintf("items[%d].productId", i), "required", "must name a product")
 		}
 		if item.Quantity < 1 || item.Quantity > maxQuantity {
@@ -138,12 +146,12 @@ func normalDelivery(d *Delivery, breaks func(field, rule, message string)) *Deli
 		switch {
 		case r.value == "":
 			breaks(r.field, "required", "is required")
-		case len(r.value) > maxText || strings.ContainsRune(r.value, 0):
-			breaks(r.field, fmt.Sprintf("max=%d", maxText), "is too long or contains NUL")
+		case tooLong(r.value) || !storable(r.value):
+			breaks(r.field, fmt.Sprintf("max=%d", maxText), "is too long or no text")
 		}
 	}
-	if len(out.Address.Line2) > maxText || strings.ContainsRune(out.Address.Line2, 0) {
-		breaks("delivery.address.line2", fmt.Sprintf("max=%d", maxText), "is too long or contains NUL")
+	if tooLong(out.Address.Line2) || !storable(out.Address.Line2) {
+		breaks("delivery.address.line2", fmt.Sprintf("max=%d", maxText), "is too long or no text")
 	}
 	if out.Address.Country != "" && rules.Var(out.Address.Country, "iso3166_1_alpha2") != nil {
 		breaks("delivery.address.country", "iso3166_1_alpha2", "must be a two-letter country code such as DE")

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"onefold/domain/fault"
+	"onefold/domain/journal"
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/payment"
@@ -53,7 +54,7 @@ func (d *Desk) retry(ctx context.Context, tx pgx.Tx, op *operation.Running, orde
 	if err != nil {
 		return operation.Result{}, err
 	}
-	if err := mayRetry(o.State, state); err != nil {
+	if err := mayRetry(o.State, o.NeedsReview, state); err != nil {
 		return operation.Result{}, err
 	}
 	attempt := payment.New{ID: newID(), OrderID: orderID, Attempt: last + 1, Amount: o.Total, Provider: d.Provider}
@@ -66,6 +67,9 @@ func (d *Desk) retry(ctx context.Context, tx pgx.Tx, op *operation.Running, orde
 	result := operation.Result{OrderID: orderID, ResourceType: "payment", ResourceID: attempt.ID.String(), Code: 202, Body: string(body)}
 	b := &pgx.Batch{}
 	payment.QueueCreate(ctx, b, attempt)
+	journal.Queue(ctx, b, journal.Entry{
+		Kind: "operation.completed", OperationID: op.ID, OrderID: orderID, PaymentID: attempt.ID, Detail: map[string]any{"resource": "payment " + attempt.ID.String()},
+	})
 	op.Complete(b, result)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return operation.Result{}, fmt.Errorf("store attempt: %w", err)
@@ -73,7 +77,8 @@ func (d *Desk) retry(ctx context.Context, tx pgx.Tx, op *operation.Running, orde
 	return result, nil
 }
 
-func mayRetry(o order.State, last payment.State) error {
+// mayRetry refuses while money may be on its way or there: a flagged order waits for a person, not for another payment.
+func mayRetry(o order.State, needsReview bool, last payment.State) error {
 	switch {
 	case o != order.AwaitingPayment:
 		return fault.New(fault.Conflict, "ORDER_STATE", "This order is "+string(o)+" and doesn't wait for a payment.")
@@ -81,6 +86,8 @@ func mayRetry(o order.State, last payment.State) error {
 		return fault.New(fault.Conflict, "PAYMENT_UNRESOLVED", "The outcome of the last payment isn't known yet. You don't need to pay again.")
 	case last.Open():
 		return fault.New(fault.Conflict, "PAYMENT_IN_PROGRESS", "The last payment is still in progress.")
+	case needsReview:
+		return fault.New(fault.Conflict, "PAYMENT_UNRESOLVED", "We are checking a payment of this order. You don't need to pay again.")
 	case last.Captured():
 		return fault.New(fault.Conflict, "ORDER_STATE", "This order's payment succeeded.")
 	}

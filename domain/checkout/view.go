@@ -40,6 +40,7 @@ type Order struct {
 
 	UserID uuid.UUID `json:"-"`
 	Email  string    `json:"-"`
+	Name   string    `json:"-"`
 }
 
 // OrderedItem is one line; Price is per unit.
@@ -93,7 +94,7 @@ const orderSQL = `SELECT jsonb_build_object('items', (
 			'licenses', (SELECT jsonb_agg(l.license_key ORDER BY l.unit) FROM licenses l WHERE l.order_item_id = i.id AND l.revoked_at IS NULL))
 			ORDER BY i.id), '[]') FROM order_items i WHERE i.order_id = o.id)),
 	o.id, o.number, o.user_id, o.status, o.needs_review, coalesce(o.review_reason, ''), o.currency, o.subtotal_minor, o.discount_minor,
-	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, '')
+	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, ''), coalesce(o.customer_name, '')
 	FROM orders o `
 
 // Find reads one order of a user; anybody else's is NotFound.
@@ -133,7 +134,7 @@ func scanOrder(row pgx.Row) (o Order, err error) {
 	var raw []byte
 	var currency string
 	err = row.Scan(&raw, &o.ID, &o.Number, &o.UserID, &o.Status, &o.NeedsReview, &o.ReviewReason, &currency, &o.Subtotal.Minor, &o.Discount.Minor,
-		&o.Total.Minor, &o.PromoCode, &o.OperationID, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.Email)
+		&o.Total.Minor, &o.PromoCode, &o.OperationID, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.Email, &o.Name)
 	if err != nil {
 		return o, err
 	}
@@ -189,20 +190,24 @@ type Listed struct {
 	Status    order.State
 	Total     money.Amount
 	CreatedAt time.Time
+	Units     int      // in all lines together
+	Products  []string // at most three
 }
 
 // ListOrders reads a page of a user's orders, newest first. before is the last order of the page before; the zero UUID starts
 // at the newest.
 func ListOrders(ctx context.Context, q store.Querier, userID, before uuid.UUID, limit int) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT id, number, status, total_minor, currency, created_at FROM orders
-		WHERE user_id = $1 AND ($2 = '00000000-0000-0000-0000-000000000000'::uuid
+	rows, err := q.Query(ctx, `SELECT id, number, status, total_minor, currency, created_at,
+			(SELECT coalesce(sum(quantity), 0) FROM order_items i WHERE i.order_id = o.id),
+			ARRAY(SELECT product_id FROM order_items i WHERE i.order_id = o.id ORDER BY i.id LIMIT 3)
+		FROM orders o WHERE user_id = $1 AND ($2 = '00000000-0000-0000-0000-000000000000'::uuid
 			OR (created_at, id) < (SELECT created_at, id FROM orders WHERE id = $2 AND user_id = $1))
 		ORDER BY created_at DESC, id DESC LIMIT $3`, userID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list orders: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Listed, err error) {
-		err = row.Scan(&l.ID, &l.Number, &l.Status, &l.Total.Minor, &l.Total.Currency, &l.CreatedAt)
+		err = row.Scan(&l.ID, &l.Number, &l.Status, &l.Total.Minor, &l.Total.Currency, &l.CreatedAt, &l.Units, &l.Products)
 		return l, err
 	})
 	if err != nil {

@@ -76,9 +76,11 @@ func completing(ctx context.Context, tx pgx.Tx, op operation.Operation) error {
 	return order.MarkFulfilled(ctx, tx, op.OrderID.UUID)
 }
 
+// wake makes an effect due that may be waiting for this one. The order is locked already, so an operation that somebody else
+// has locked is left alone (lock order: operation, order): it is being worked on and looks itself.
 func wake(ctx context.Context, tx pgx.Tx, orderID uuid.UUID, t operation.Type) error {
-	_, err := tx.Exec(ctx, `UPDATE operations SET next_attempt_at = clock_timestamp() WHERE order_id = $1 AND type = $2 AND status = 'PROCESSING'
-		AND lease_expires_at IS NULL`, orderID, t)
+	_, err := tx.Exec(ctx, `UPDATE operations SET next_attempt_at = clock_timestamp() WHERE id = (SELECT id FROM operations
+		WHERE order_id = $1 AND type = $2 AND status = 'PROCESSING' AND lease_expires_at IS NULL FOR UPDATE SKIP LOCKED)`, orderID, t)
 	if err != nil {
 		return fmt.Errorf("wake %s: %w", t, err)
 	}

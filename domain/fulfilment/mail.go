@@ -2,6 +2,7 @@ package fulfilment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,13 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 	if err != nil {
 		return operation.Call{}, operation.End{}, err
 	}
+	open, err := missing(ctx, tx, o.ID)
+	if err != nil {
+		return operation.Call{}, operation.End{}, err
+	}
+	if len(open) > 0 {
+		return operation.Call{Send: withoutLicenses}, operation.End{}, nil
+	}
 	msg, err := m.compose(ctx, tx, op, o)
 	if err != nil {
 		return operation.Call{}, operation.End{}, err
@@ -44,12 +52,13 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 	var sends int
 	err = tx.QueryRow(ctx, `INSERT INTO notifications AS n (dedupe_key, order_id, kind, recipient, message_id, sends)
 		VALUES ($1, $2, 'order-paid', $3, $4, 1)
-		ON CONFLICT (dedupe_key) DO UPDATE SET sends = n.sends + 1 RETURNING sends`, op.Key, o.ID, msg.To, msg.ID).Scan(&sends)
+		ON CONFLICT (dedupe_key) DO UPDATE SET sends = n.sends + 1 WHERE n.sends < $5 RETURNING sends`,
+		op.Key, o.ID, msg.To, msg.ID, sendsAtMost).Scan(&sends)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return operation.Call{}, operation.End{Status: operation.Failed, FailureCode: "MAIL_UNCONFIRMED", ResourceType: "order", ResourceID: o.ID.String()}, nil
+	}
 	if err != nil {
 		return operation.Call{}, operation.End{}, fmt.Errorf("claim notification: %w", err)
-	}
-	if sends > sendsAtMost {
-		return operation.Call{}, operation.End{Status: operation.Failed, FailureCode: "MAIL_UNCONFIRMED", ResourceType: "order", ResourceID: o.ID.String()}, nil
 	}
 	return operation.Call{
 		Send: func(ctx context.Context) (operation.Record, error) {
@@ -70,6 +79,11 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 			return nil
 		},
 	}, operation.End{}, nil
+}
+
+// withoutLicenses puts the mail off: its text isn't complete, so nothing is sent and nothing is counted.
+func withoutLicenses(context.Context) (operation.Record, error) {
+	return nil, provider.Errorf(provider.NotSent, "the licences are not issued yet")
 }
 
 func recordSent(op operation.Operation, msg provider.Message) operation.Record {

@@ -168,15 +168,15 @@ func Wait(ctx context.Context, tx pgx.Tx, e Event, pause time.Duration) error {
 type Due struct {
 	ID    uuid.UUID
 	Trace string
-	At    time.Time // now, by the database's clock
 }
 
 // TakeDue moves next_attempt_at of at most limit due events on by lease and returns them (see operation.TakeDue).
 func TakeDue(ctx context.Context, tx pgx.Tx, lease time.Duration, limit int) ([]Due, error) {
-	rows, err := tx.Query(ctx, `UPDATE incoming_events SET next_attempt_at = clock_timestamp() + $1::interval
-		WHERE id IN (SELECT id FROM incoming_events WHERE status = 'RECEIVED' AND next_attempt_at <= clock_timestamp()
-			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED) AND status = 'RECEIVED'
-		RETURNING id, trace_id, clock_timestamp()`, lease, limit)
+	rows, err := tx.Query(ctx, `WITH due AS MATERIALIZED (
+			SELECT id FROM incoming_events WHERE status = 'RECEIVED' AND next_attempt_at <= clock_timestamp()
+			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+		UPDATE incoming_events e SET next_attempt_at = clock_timestamp() + $1::interval FROM due WHERE e.id = due.id
+		RETURNING e.id, e.trace_id`, lease, limit)
 	if err != nil {
 		return nil, fmt.Errorf("take due events: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/bojanz/currency"
 )
@@ -103,4 +104,10 @@ func (a Amount) Whole() int64 {
 		whole /= 10
 	}
 	return whole
+}
+
+// ParseText reads what String wrote: "49.90 RUB".
+func ParseText(text string) (Amount, error) {
+	number, code, _ := strings.Cut(text, " ")
+	return Parse(number, code)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/crash"
 	"onefold/domain/fault"
 	"onefold/domain/journal"
 	"onefold/domain/store"
@@ -80,12 +81,8 @@ func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 func (r *Runner) once(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	var out Outcome
 	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
-		won, now, err := r.claim(ctx, tx, c)
-		if err != nil {
-			return err
-		}
-		if !won {
-			out, err = r.replay(ctx, tx, c)
+		won, now, err := r.claimOrReplay(ctx, tx, c, &out)
+		if err != nil || !won {
 			return err
 		}
 		op := &Running{ID: c.Identity.ID(), Now: now, retention: r.Retention}
@@ -99,6 +96,7 @@ func (r *Runner) once(ctx context.Context, c Claim, work Work) (Outcome, error) 
 	var refusal *fault.Error
 	switch {
 	case err == nil:
+		crash.Point(crash.AfterCommit, string(c.Identity.Type))
 		return out, nil
 	case errors.As(err, &refusal) && isFinal(c, refusal):
 		return r.refuse(ctx, c, refusal)
@@ -132,14 +130,47 @@ func isFinal(c Claim, e *fault.Error) bool {
 	return false
 }
 
+// claimOrReplay takes the identity, or fills replayed with what an earlier try left there.
+func (r *Runner) claimOrReplay(ctx context.Context, tx pgx.Tx, c Claim, replayed *Outcome) (won bool, now time.Time, err error) {
+	for {
+		won, now, err = r.claim(ctx, tx, c)
+		if err != nil || won {
+			return won, now, err
+		}
+		*replayed, err = r.replay(ctx, tx, c)
+		if !errors.Is(err, errNobody) {
+			return false, now, err
+		}
+		if err := outlast(ctx, tx, c.Identity.ID()); err != nil {
+			return false, now, err
+		}
+	}
+}
+
+// errNobody says that the identity is locked but has no row: it runs with other content, or its runner is just going away.
+var errNobody = errors.New("identity is locked and has no row") //nolint:gochecknoglobals // sentinel
+
+// outlast tells the two apart. A transaction that ends gives its locks back one by one, so a twin can hold the first while the
+// second is still on its way; it needs microseconds for that. After success the identity is ours to claim.
+func outlast(ctx context.Context, tx pgx.Tx, id ID) error {
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', '100ms', true)`, lockNumber(id))
+	if store.IsLockTimeout(err) {
+		return keyReused(id)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for identity: %w", err)
+	}
+	return nil
+}
+
 // claim takes the identity. won is false when the row exists already or the same key runs with other content.
 func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim) (won bool, now time.Time, err error) {
 	id := c.Identity.ID()
 	b := &pgx.Batch{}
 	b.Queue(`SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', $2, true)`,
 		lockNumber(uuid.NewSHA1(id, []byte(c.Fingerprint))), strconv.FormatInt(r.Wait.Milliseconds(), 10))
-	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, next_attempt_at, trace_id)
-		SELECT $1, $2, $3, $4, $5, $6, 'PROCESSING', now(), $7 WHERE pg_try_advisory_xact_lock($8)
+	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, next_attempt_at, trace_id)
+		SELECT $1, $2, $3, $4, $5, $6, 'PROCESSING', 1, now(), $7 WHERE pg_try_advisory_xact_lock($8)
 		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING RETURNING created_at`,
 		id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, trace.ID(ctx), lockNumber(id))
 	b.Queue(`SET LOCAL lock_timeout TO DEFAULT`)
@@ -169,15 +200,17 @@ func lockNumber(id uuid.UUID) int64 {
 	return int64(binary.BigEndian.Uint64(id[8:])) //nolint:gosec // all 64 bits are meant
 }
 
-// replay answers from the stored row. No row means that the same key runs with other content.
+// replay answers from the stored row; errNobody if there is none.
 func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim) (Outcome, error) {
 	id := c.Identity.ID()
 	op, hash, err := stored(ctx, tx, id)
-	if errors.Is(err, pgx.ErrNoRows) || (err == nil && hash != c.Fingerprint) {
-		return Outcome{}, keyReused(id)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return Outcome{}, errNobody
+	case err != nil:
 		return Outcome{}, fmt.Errorf("read operation: %w", err)
+	case hash != c.Fingerprint:
+		return Outcome{}, keyReused(id)
 	}
 	if op.Status == Processing {
 		return Outcome{}, inProgress(id)
@@ -214,12 +247,8 @@ func value[T any](p *T) (v T) {
 func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Outcome, error) {
 	var out Outcome
 	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
-		won, _, err := r.claim(ctx, tx, c)
-		if err != nil {
-			return err
-		}
-		if !won {
-			out, err = r.replay(ctx, tx, c)
+		won, _, err := r.claimOrReplay(ctx, tx, c, &out)
+		if err != nil || !won {
 			return err
 		}
 		id := c.Identity.ID()

@@ -12,8 +12,9 @@
 //   - operations_identity: who is first. A twin waits for it (bounded by lock_timeout) and then reads its result.
 //   - two advisory locks, for the length of a claim's transaction, tell requests in flight apart before the winner's row can
 //     be seen: one named by identity and fingerprint, on which equal requests queue, and one named by the identity alone,
-//     which only one of them can hold. Holding the first and missing the second proves that the same key is running with
-//     other content: IDEMPOTENCY_KEY_REUSED at once. They decide nothing else.
+//     which only one of them can hold. Holding the first and missing the second for longer than a transaction needs to give
+//     its locks back (0.1 s) proves that the same key is running with other content: IDEMPOTENCY_KEY_REUSED, without waiting
+//     for its end. They decide nothing else.
 //   - attempt and lease_expires_at: who may call outside. Every closing write carries the attempt it was leased with; a late
 //     owner changes zero rows. All times are the database's.
 //   - next_attempt_at: when somebody looks again. A PROCESSING row always has one (CHECK), so nothing is forgotten when a

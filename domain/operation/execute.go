@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/crash"
 	"onefold/domain/journal"
 	"onefold/domain/provider"
 	"onefold/domain/store"
@@ -73,6 +75,7 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 		if err != nil {
 			return err
 		}
+		trace.Note(ctx, slog.String("idempotency_key", op.Key), slog.String("order_id", op.OrderID.UUID.String()))
 		ctx := trace.Resume(ctx, op.TraceID)
 		h := x.Handlers[op.Type]
 		switch {
@@ -94,13 +97,24 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 	if errors.Is(err, errNotOurs) {
 		return nil
 	}
-	if err != nil || call.Send == nil {
+	if err != nil {
 		return err
 	}
+	if call.Send == nil {
+		crash.Point(crash.AfterEffect, string(op.Type))
+		return nil
+	}
+	crash.Point(crash.AfterClaim, string(op.Type))
 	ctx = trace.Resume(ctx, op.TraceID)
 	record, err := converse(ctx, call, before != nil)
+	crash.Point(crash.AfterCall, string(op.Type))
+	// What the call taught is kept, also if this job ran out of time or was told to stop meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeWithin)
+	defer cancel()
 	return x.conclude(ctx, op, call, before != nil, record, err)
 }
+
+const concludeWithin = 5 * time.Second
 
 // converse looks before it repeats: only "nothing there" lets the same key be sent again.
 func converse(ctx context.Context, call Call, sentBefore bool) (Record, error) {

@@ -38,16 +38,17 @@ type Due struct {
 	ID    ID
 	Type  Type
 	Trace string
-	At    time.Time // now, by the database's clock
 }
 
 // TakeDue moves next_attempt_at of at most limit due operations on by lease and returns them, for the relay to make jobs of
 // in the same transaction. A job that is lost makes its row due again.
 func TakeDue(ctx context.Context, tx pgx.Tx, lease time.Duration, limit int) ([]Due, error) {
-	rows, err := tx.Query(ctx, `UPDATE operations SET next_attempt_at = clock_timestamp() + $1::interval
-		WHERE id IN (SELECT id FROM operations WHERE status = 'PROCESSING' AND next_attempt_at <= clock_timestamp()
-			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED) AND status = 'PROCESSING'
-		RETURNING id, type, trace_id, clock_timestamp()`, lease, limit)
+	// MATERIALIZED, because a subquery with SKIP LOCKED may run once per row, and then it takes more than limit.
+	rows, err := tx.Query(ctx, `WITH due AS MATERIALIZED (
+			SELECT id FROM operations WHERE status = 'PROCESSING' AND next_attempt_at <= clock_timestamp()
+			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+		UPDATE operations o SET next_attempt_at = clock_timestamp() + $1::interval FROM due WHERE o.id = due.id
+		RETURNING o.id, o.type, o.trace_id`, lease, limit)
 	if err != nil {
 		return nil, fmt.Errorf("take due operations: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/journal"
 	"onefold/domain/trace"
 )
 
@@ -71,11 +72,18 @@ const maxAttempts = 8
 // Failed notes that an event could not be dispatched: it is due again later, or parked after eight tries so that it can't
 // hold up the rest and can't be overlooked either.
 func Failed(ctx context.Context, tx pgx.Tx, e Event, cause error, wait time.Duration) error {
-	if _, err := tx.Exec(ctx, `UPDATE outbox_events SET attempts = attempts + 1, last_error = $2,
+	var parked bool
+	err := tx.QueryRow(ctx, `UPDATE outbox_events SET attempts = attempts + 1, last_error = $2,
 		next_attempt_at = clock_timestamp() + $3::interval,
-		parked_at = CASE WHEN attempts + 1 >= $4 THEN clock_timestamp() END WHERE id = $1`,
-		e.ID, cause.Error(), wait, maxAttempts); err != nil {
+		parked_at = CASE WHEN attempts + 1 >= $4 THEN clock_timestamp() END WHERE id = $1 RETURNING parked_at IS NOT NULL`,
+		e.ID, cause.Error(), wait, maxAttempts).Scan(&parked)
+	if err != nil {
 		return fmt.Errorf("mark event failed: %w", err)
 	}
-	return nil
+	if !parked {
+		return nil
+	}
+	return journal.Append(trace.Resume(ctx, e.Trace), tx, journal.Entry{
+		Kind: "outbox.parked", OutboxID: e.ID, OrderID: e.OrderID, Detail: map[string]any{"type": e.Type, "error": cause.Error()},
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -12,6 +13,7 @@ import (
 	"onefold/domain/operation"
 	"onefold/domain/provider"
 	"onefold/domain/store"
+	"onefold/domain/trace"
 )
 
 // Applier turns inbox rows into knowledge about payments.
@@ -28,10 +30,13 @@ func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
 		if err != nil || !ok {
 			return err
 		}
+		trace.Note(ctx, slog.String("provider_event_id", e.EventID))
 		verdict, wait, err := a.judge(ctx, tx, e)
 		if err != nil {
 			return err
 		}
+		trace.Note(ctx, slog.String("payment_id", verdict.PaymentID.String()), slog.String("order_id", verdict.OrderID.String()),
+			slog.String("verdict", string(verdict.Status)))
 		if wait {
 			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
 		}

@@ -102,7 +102,8 @@ func (c Creator) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation)
 	}, operation.End{}, nil
 }
 
-// record stores what an answer or lookup says. A contradiction (other amount) keeps the payment unknown and flags the order.
+// record stores what an answer or lookup says. A contradiction (other amount) makes the payment unknown and flags the order: a
+// person has to look, nobody else will.
 func record(id uuid.UUID, said provider.Payment, source string) operation.Record {
 	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
 		learned, err := learn(ctx, tx, id, said, source)
@@ -110,6 +111,11 @@ func record(id uuid.UUID, said provider.Payment, source string) operation.Record
 			return operation.End{}, err
 		}
 		if learned.contradiction != "" {
+			if learned.payment.State.CanMove(Unknown) {
+				if err := learned.payment.move(ctx, tx, Unknown, change{source: source}); err != nil {
+					return operation.End{}, err
+				}
+			}
 			if err := order.Flag(ctx, tx, learned.payment.OrderID, id, learned.contradiction); err != nil {
 				return operation.End{}, err
 			}

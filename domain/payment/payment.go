@@ -88,6 +88,7 @@ type lesson struct {
 	payment       Payment
 	moved         bool
 	late          bool   // we know something later
+	early         bool   // we haven't submitted it yet
 	contradiction string // "" or the name of the fact that differs
 }
 
@@ -107,6 +108,8 @@ func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Payment, 
 	}
 	to := meaning[said.Status]
 	switch {
+	case p.State == Created:
+		return lesson{payment: p, early: true}, nil
 	case p.State.CanMove(to):
 	case p.State == to:
 		return lesson{payment: p}, nil

@@ -25,29 +25,36 @@ type Migration struct {
 // Migrate brings the schema to the newest version. Starts that race are safe: one migrates, the others wait for it (at most
 // five minutes) and find nothing left to do. River's own tables are not part of it, see jobs/riverschema.
 func Migrate(ctx context.Context, url string) error {
-	return withGoose(ctx, url, func(p *goose.Provider) error {
-		_, err := p.Up(ctx)
-		return err
+	return withGoose(url, func(p *goose.Provider) error {
+		if _, err := p.Up(ctx); err != nil {
+			return fmt.Errorf("migrate schema up: %w", err)
+		}
+		return nil
 	})
 }
 
 // MigrateDown takes the newest applied step back, with the data it holds. Nothing applied: goose.ErrNoNextVersion.
 func MigrateDown(ctx context.Context, url string) error {
-	return withGoose(ctx, url, func(p *goose.Provider) error {
-		_, err := p.Down(ctx)
-		return err
+	return withGoose(url, func(p *goose.Provider) error {
+		if _, err := p.Down(ctx); err != nil {
+			return fmt.Errorf("migrate schema down: %w", err)
+		}
+		return nil
 	})
 }
 
 // MigrationStatus lists all known steps, oldest first.
 func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
 	var list []Migration
-	err := withGoose(ctx, url, func(p *goose.Provider) error {
+	err := withGoose(url, func(p *goose.Provider) error {
 		states, err := p.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("read schema status: %w", err)
+		}
 		for _, s := range states {
 			list = append(list, Migration{Version: s.Source.Version, Name: s.Source.Path, AppliedAt: s.AppliedAt})
 		}
-		return err
+		return nil
 	})
 	return list, err
 }
@@ -83,7 +90,7 @@ func newestVersion() (int64, error) {
 }
 
 // withGoose is the only use of database/sql: goose wants it, and a migration is no business write.
-func withGoose(ctx context.Context, url string, do func(*goose.Provider) error) error {
+func withGoose(url string, do func(*goose.Provider) error) error {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("read database URL: %w", err)
@@ -97,10 +104,7 @@ func withGoose(ctx context.Context, url string, do func(*goose.Provider) error) 
 	if err != nil {
 		return err
 	}
-	if err := do(p); err != nil {
-		return fmt.Errorf("migrate schema: %w", err)
-	}
-	return nil
+	return do(p)
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {

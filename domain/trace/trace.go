@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"go.opentelemetry.io/otel/propagation"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -58,11 +60,47 @@ func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, attrsKey{}, append(old[:len(old):len(old)], attrs...))
 }
 
-// Attrs returns trace_id and what With added.
-func Attrs(ctx context.Context) []slog.Attr {
-	old, _ := ctx.Value(attrsKey{}).([]slog.Attr)
-	if !oteltrace.SpanContextFromContext(ctx).TraceID().IsValid() {
-		return old
+type notesKey struct{}
+
+type notes struct {
+	mu    sync.Mutex
+	attrs []slog.Attr
+}
+
+// Gather starts collecting what Note adds: one log line can then carry IDs that were learned deep inside.
+func Gather(ctx context.Context) context.Context {
+	return context.WithValue(ctx, notesKey{}, &notes{})
+}
+
+// Note adds IDs to every later log line of the request or job that Gather began; outside one it does nothing. A later value
+// replaces an earlier one; empty values and the zero UUID are left out.
+func Note(ctx context.Context, attrs ...slog.Attr) {
+	n, ok := ctx.Value(notesKey{}).(*notes)
+	if !ok {
+		return
 	}
-	return append([]slog.Attr{slog.String("trace_id", ID(ctx))}, old...)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, a := range attrs {
+		if text := a.Value.String(); text == "" || text == "00000000-0000-0000-0000-000000000000" {
+			continue
+		}
+		n.attrs = append(slices.DeleteFunc(n.attrs, func(old slog.Attr) bool { return old.Key == a.Key }), a)
+	}
+}
+
+// Attrs returns trace_id and what With and Note added.
+func Attrs(ctx context.Context) []slog.Attr {
+	var all []slog.Attr
+	if oteltrace.SpanContextFromContext(ctx).TraceID().IsValid() {
+		all = append(all, slog.String("trace_id", ID(ctx)))
+	}
+	fixed, _ := ctx.Value(attrsKey{}).([]slog.Attr)
+	all = append(all, fixed...)
+	if n, ok := ctx.Value(notesKey{}).(*notes); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		all = append(all, n.attrs...)
+	}
+	return all
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -47,7 +48,7 @@ func translateObject(e *provider.Event, data []byte) error {
 	case isOneOf(e.Type, "payment.", provider.Pending, provider.Succeeded, provider.Canceled):
 		var in payment
 		if err := json.Unmarshal(data, &in); err != nil {
-			return provider.Errorf(provider.Garbage, "read payment: %w", err)
+			return fmt.Errorf("read payment: %w", err)
 		}
 		out, err := in.translate()
 		if err != nil {
@@ -57,7 +58,7 @@ func translateObject(e *provider.Event, data []byte) error {
 	case isOneOf(e.Type, "refund.", provider.Succeeded, provider.Failed):
 		var in refund
 		if err := json.Unmarshal(data, &in); err != nil {
-			return provider.Errorf(provider.Garbage, "read refund: %w", err)
+			return fmt.Errorf("read refund: %w", err)
 		}
 		out, err := in.translate()
 		if err != nil {

@@ -54,6 +54,9 @@ func (p payment) translate() (provider.Payment, error) {
 	if p.Amount.Currency == "" {
 		return provider.Payment{}, fmt.Errorf("payment %s has no amount", p.ID)
 	}
+	if link := p.ConfirmationURL; link != "" && !strings.HasPrefix(link, "http://") && !strings.HasPrefix(link, "https://") {
+		return provider.Payment{}, fmt.Errorf("payment %s has a confirmation address that is no web address", p.ID)
+	}
 	return provider.Payment{
 		ID: p.ID, Reference: p.Reference, Status: status, Amount: p.Amount, ConfirmationURL: p.ConfirmationURL,
 		FailureCode: p.Failure, CreatedAt: p.CreatedAt,

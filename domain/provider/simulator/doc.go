@@ -15,6 +15,7 @@
 // {id,status,paymentId,amount,reference?,failure?,createdAt}, status pending | succeeded | failed; no reference = made in the
 // dashboard. Shipment {id,status,reference,tracking,address,parcels,createdAt}, status created | delivered. Money is
 // {amount,currency}. A query by reference answers {"items":[…]}, oldest first, empty when there is none; so do lists of faults.
+// Refunds can also be listed by paymentId. POST /control/events answers {"statuses":[200,…]}, 0 for no answer.
 // Errors are problem+json {type,title,status,code,detail,errors?:[{field,rule,message}]}; codes that an adapter needs: busy,
 // key_reused, rate_limited, not_found; any other code of a 400, 402 or 422 is a final refusal.
 //

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -103,7 +102,11 @@ func (s *Server) decide(tx *bolt.Tx, c call, f fault, run effect) (reply, error)
 		return s.stick(tx, c, f, row, run)
 	case known:
 		body, err := c.load(tx, row.ID)
-		return reply{status: http.StatusOK, body: body, outcome: outcomeOf(f, "replayed"), id: row.ID, replayed: true}, err
+		out := reply{status: http.StatusOK, body: body, outcome: outcomeOf(f, "replayed"), id: row.ID, replayed: true}
+		if f.Do == reject {
+			out.outcome = "replayed" // what the key stands for can't be refused any more
+		}
+		return out, err
 	case f.Do == reject:
 		out := refuse(reject, rejection(c.on, f))
 		return out, c.storeKey(tx, keyRow{Problem: out.refusal})
@@ -182,56 +185,4 @@ func (s *Server) logCall(tx *bolt.Tx, c call, out reply) error {
 	}
 	_, err := add(tx, bCalls, row)
 	return err
-}
-
-// answer sends the reply, or does to it what the fault says. By now everything is committed.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, f fault, out reply, release func()) {
-	switch f.Do {
-	case hang:
-		limit := maxDelay
-		if f.DelayMs > 0 {
-			limit = f.delay()
-		}
-		s.pause(r, limit)
-		release()
-		panic(http.ErrAbortHandler) // closes the socket without an answer
-	case dropAfter:
-		release()
-		panic(http.ErrAbortHandler)
-	case delay:
-		s.pause(r, f.delay())
-	case errorAfter:
-		out = refuse(f.Do, newProblem(f.anyStatus(), "server_error", "Something went wrong after the work was done."))
-	case garbage:
-		release()
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"id":"pay_` + "\x00\xff"))
-		return
-	}
-	release() // first, so that a caller who has the answer never finds its own key busy
-	writeReply(w, out)
-}
-
-func (s *Server) pause(r *http.Request, length time.Duration) {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.Context().Done():
-	case <-s.closing:
-	}
-}
-
-func writeReply(w http.ResponseWriter, out reply) {
-	if out.replayed {
-		w.Header().Set("Idempotent-Replayed", "true")
-	}
-	if out.wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((out.wait+time.Second-1)/time.Second)))
-	}
-	if out.refusal != nil {
-		writeProblem(w, out.refusal)
-		return
-	}
-	writeJSON(w, out.status, out.body)
 }

@@ -79,7 +79,7 @@ func (s *Server) paymentGet(w http.ResponseWriter, r *http.Request) {
 	c := call{on: "payments.get", references: s.referencesOf(id)}
 	s.exchange(w, r, c, func(tx *bolt.Tx, _ fault) (reply, error) {
 		row, found, err := get[payment](tx, bPayments, id)
-		return found1(s.showPayment(row), id, found), err
+		return lookup(s.showPayment(row), id, found), err
 	})
 }
 
@@ -95,7 +95,7 @@ func (s *Server) referencesOf(id string) (out []string) {
 	return out
 }
 
-func found1(body any, id string, found bool) reply {
+func lookup(body any, id string, found bool) reply {
 	if !found {
 		return refuse("not_found", newProblem(http.StatusNotFound, "not_found", "There is no such object."))
 	}
@@ -141,7 +141,7 @@ func (s *Server) paymentCancel(w http.ResponseWriter, r *http.Request) {
 	}
 	s.exchange(w, r, c, func(tx *bolt.Tx, _ fault) (reply, error) {
 		row, found, events, err := s.settlePayment(tx, id, canceled, "canceled_by_merchant")
-		out := found1(s.showPayment(row), id, found)
+		out := lookup(s.showPayment(row), id, found)
 		if len(events) > 0 {
 			out.outcome, out.booked, out.events = "booked", true, events
 		}

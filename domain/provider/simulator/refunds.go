@@ -144,7 +144,7 @@ func (s *Server) refundGet(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.exchange(w, r, call{on: "refunds.get"}, func(tx *bolt.Tx, _ fault) (reply, error) {
 		row, found, err := get[refund](tx, bRefunds, id)
-		return found1(showRefund(row), id, found), err
+		return lookup(showRefund(row), id, found), err
 	})
 }
 

@@ -67,7 +67,7 @@ func (s *Server) shipmentGet(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.exchange(w, r, call{on: "shipments.get"}, func(tx *bolt.Tx, _ fault) (reply, error) {
 		row, found, err := get[shipment](tx, bShipments, id)
-		return found1(showShipment(row), id, found), err
+		return lookup(showShipment(row), id, found), err
 	})
 }
 

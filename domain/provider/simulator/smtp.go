@@ -30,9 +30,9 @@ func newMailServer(s *Server) *smtp.Server {
 	return server
 }
 
-// ServeSMTP takes mail on the listener until Close. It takes mail from anybody for anybody, and delivers none.
+// ServeSMTP takes mail on the listener until Close or the listener's end. It takes mail from anybody for anybody, and delivers none.
 func (s *Server) ServeSMTP(l net.Listener) error {
-	if err := s.smtp.Serve(l); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+	if err := s.smtp.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve mail: %w", err)
 	}
 	return nil

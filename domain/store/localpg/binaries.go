@@ -24,7 +24,7 @@ var ErrNoPostgres = errors.New("no PostgreSQL programs found: install the packag
 const oldest = 15 // the schema's tests run from this major version on
 
 // findBinaries chooses the newest installed version; for an existing cluster only its own version will do.
-func (i *Instance) findBinaries() error {
+func (i *Instance) findBinaries(ctx context.Context) error {
 	wanted := 0
 	if content, err := os.ReadFile(filepath.Join(i.data(), "PG_VERSION")); err == nil {
 		wanted, _ = strconv.Atoi(strings.TrimSpace(string(content)))
@@ -35,14 +35,14 @@ func (i *Instance) findBinaries() error {
 	}
 	var seen []string
 	for _, dir := range dirs {
-		version, err := i.version(dir)
+		major, err := version(ctx, dir)
 		switch {
 		case err != nil:
 			seen = append(seen, fmt.Sprintf("%s (%v)", dir, err))
-		case version == wanted, wanted == 0 && version >= oldest:
-			return i.useBinaries(dir)
+		case major == wanted, wanted == 0 && major >= oldest:
+			return i.useBinaries(ctx, dir)
 		default:
-			seen = append(seen, fmt.Sprintf("%s (version %d)", dir, version))
+			seen = append(seen, fmt.Sprintf("%s (version %d)", dir, major))
 		}
 	}
 	switch {
@@ -70,8 +70,8 @@ func candidates() ([]string, error) {
 		dirs = append(dirs, found...)
 	}
 	if found, err := exec.LookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(found); err == nil {
-			dirs = append(dirs, filepath.Dir(real))
+		if program, err := filepath.EvalSymlinks(found); err == nil {
+			dirs = append(dirs, filepath.Dir(program))
 		}
 	}
 	dirs = append(dirs, bundled()...)
@@ -112,8 +112,8 @@ func number(dir string) int {
 }
 
 // version asks the program, which also proves that it runs on this machine. "postgres (PostgreSQL) 15.18 (Debian …)" → 15.
-func (i *Instance) version(dir string) (int, error) {
-	out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
+func version(ctx context.Context, dir string) (int, error) {
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
 		return 0, fmt.Errorf("does not run: %w", err)
 	}
@@ -122,25 +122,29 @@ func (i *Instance) version(dir string) (int, error) {
 	if len(digits) == 0 {
 		return 0, fmt.Errorf("unknown version %q", out)
 	}
-	return strconv.Atoi(digits[0])
+	n, err := strconv.Atoi(digits[0])
+	if err != nil {
+		return 0, fmt.Errorf("unknown version %q", out)
+	}
+	return n, nil
 }
 
 // useBinaries copies programs that the server's user cannot reach (fetched by npm below /root) to where it can.
-func (i *Instance) useBinaries(dir string) error {
+func (i *Instance) useBinaries(ctx context.Context, dir string) error {
 	i.bin = dir
-	if i.as == nil || i.runs() {
+	if i.as == nil || i.runs(ctx) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(dir))
 	home := filepath.Join(openHome, "programs-"+hex.EncodeToString(sum[:6]))
 	i.bin = filepath.Join(home, "bin")
-	if complete(i.bin) && i.runs() {
+	if complete(i.bin) && i.runs(ctx) {
 		return nil
 	}
-	if out, err := exec.Command("/bin/sh", "-c", copyScript, "copy", filepath.Dir(dir), home).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "/bin/sh", "-c", copyScript, "copy", filepath.Dir(dir), home).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy PostgreSQL to where its user can reach it: %w\n%s", err, out[:min(len(out), 500)])
 	}
-	if !i.runs() {
+	if !i.runs(ctx) {
 		return fmt.Errorf("the programs in %s cannot be run by the server's user", dir)
 	}
 	return nil
@@ -150,7 +154,6 @@ func (i *Instance) useBinaries(dir string) error {
 const copyScript = `set -e; umask 022; mkdir -p "${2%/*}"; new=$(mktemp -d "$2.XXXXXX"); chmod 755 "$new"
 cp -a "$1/." "$new"; mv -T "$new" "$2" 2>/dev/null || rm -rf "$new"`
 
-func (i *Instance) runs() bool {
-	cmd := i.command(context.Background(), syscall.SIGKILL, "initdb", "--version")
-	return cmd.Run() == nil
+func (i *Instance) runs(ctx context.Context) bool {
+	return i.command(ctx, syscall.SIGKILL, "initdb", "--version").Run() == nil
 }

@@ -67,13 +67,13 @@ func Start(ctx context.Context, cfg Config) (*Instance, error) {
 }
 
 func (i *Instance) start(ctx context.Context) (err error) {
-	if err = i.place(); err != nil {
+	if err = i.place(ctx); err != nil {
 		return err
 	}
 	if err = i.own(); err != nil {
 		return err
 	}
-	if err = i.findBinaries(); err != nil {
+	if err = i.findBinaries(ctx); err != nil {
 		return err
 	}
 	if err = i.endStale(ctx); err != nil {

@@ -28,31 +28,31 @@ const childDir = "LOCALPG_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		child(dir)
-		return
+		os.Exit(child(dir))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-func child(dir string) {
+func child(dir string) (code int) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	i, err := localpg.Start(ctx, localpg.Config{Dir: dir})
+	i, err := localpg.Start(ctx, localpg.Config{Dir: dir, NoSync: true})
 	if err != nil {
 		fmt.Println("error", err)
-		os.Exit(1)
+		return 1
 	}
 	fmt.Println("ready", i.Pid(), i.URL())
 	<-ctx.Done()
 	if err := i.Stop(); err != nil {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // dir is a folder that every user can reach, unlike t.TempDir.
 func dir(t *testing.T) string {
 	t.Helper()
-	home, err := os.MkdirTemp("", "localpg")
+	home, err := os.MkdirTemp("", "localpg") //nolint:usetesting // see above
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(home, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
@@ -61,7 +61,7 @@ func dir(t *testing.T) string {
 
 func start(t *testing.T, dir string) *localpg.Instance {
 	t.Helper()
-	i, err := localpg.Start(t.Context(), localpg.Config{Dir: dir})
+	i, err := localpg.Start(t.Context(), localpg.Config{Dir: dir, NoSync: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = i.Stop() })
 	return i
@@ -122,7 +122,17 @@ func TestOnlyTheLoopbackAndThePasswordOpenIt(t *testing.T) {
 	_, err = pgx.ConnectConfig(t.Context(), cfg)
 	require.ErrorContains(t, err, "28P01")
 	require.Zero(t, query(t, i.URL(), `SELECT count(*) FROM pg_settings WHERE name = 'unix_socket_directories' AND setting <> ''`))
-	require.Equal(t, 1, query(t, i.URL(), `SELECT count(*) FROM pg_settings WHERE name = 'fsync' AND setting = 'on'`))
+}
+
+func TestDataIsSyncedUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	const on = `SELECT count(*) FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'on'`
+	i, err := localpg.Start(t.Context(), localpg.Config{Dir: dir(t), Database: "named"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = i.Stop() })
+	require.Equal(t, 3, query(t, i.URL(), on))
+	require.Contains(t, i.URL(), "/named?")
+	require.Equal(t, 1, query(t, start(t, dir(t)).URL(), on), "only synchronous_commit is left")
 }
 
 func TestSecondOwnerIsRefused(t *testing.T) {
@@ -216,7 +226,9 @@ func users() []identity {
 func runChild(t *testing.T, as *syscall.Credential, dir string) (cmd *exec.Cmd, server int, url string) {
 	t.Helper()
 	cmd = exec.Command(program(t))
-	cmd.Dir = "/"
+	if as != nil {
+		cmd.Dir = "/" // ours may be closed to it
+	}
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
@@ -247,7 +259,7 @@ func TestFolderBelowAClosedOneIsMoved(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root runs the server as another user")
 	}
-	home, err := os.MkdirTemp("", "closed")
+	home, err := os.MkdirTemp("", "closed") //nolint:usetesting // short, and closed by itself
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	dir := filepath.Join(home, "pg")

@@ -49,7 +49,7 @@ func unprivileged(dir string) (*syscall.Credential, error) {
 const openHome = "/var/lib/onefold"
 
 // place makes the folder. Below a folder that is closed to the server's user (as /root is), it takes openHome instead.
-func (i *Instance) place() error {
+func (i *Instance) place(ctx context.Context) error {
 	dir, err := filepath.Abs(i.cfg.Dir)
 	if err != nil {
 		return fmt.Errorf("find data folder: %w", err)
@@ -60,7 +60,7 @@ func (i *Instance) place() error {
 	if err := i.makeDir(dir); err != nil {
 		return err
 	}
-	if i.reachable(dir) {
+	if i.reachable(ctx, dir) {
 		i.dir = dir
 		return nil
 	}
@@ -73,7 +73,7 @@ func (i *Instance) place() error {
 	if err := i.makeDir(elsewhere); err != nil {
 		return err
 	}
-	if !i.reachable(elsewhere) {
+	if !i.reachable(ctx, elsewhere) {
 		return fmt.Errorf("data folder %s cannot be reached by the server's user", elsewhere)
 	}
 	i.dir = elsewhere
@@ -106,11 +106,11 @@ func (i *Instance) handOver(path string) error {
 }
 
 // reachable tries it: the child changes to the folder after it has become the server's user.
-func (i *Instance) reachable(dir string) bool {
+func (i *Instance) reachable(ctx context.Context, dir string) bool {
 	if i.as == nil {
 		return true
 	}
-	cmd := exec.Command("/bin/sh", "-c", "test -w .")
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "test -w .")
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.as}
 	return cmd.Run() == nil
@@ -154,8 +154,8 @@ func (i *Instance) endStale(ctx context.Context) error {
 			return fmt.Errorf("read postmaster.pid: %w", err)
 		}
 		first, rest, _ := strings.Cut(string(content), "\n")
-		pid, err := strconv.Atoi(strings.TrimSpace(first))
-		if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		pid, _ := strconv.Atoi(strings.TrimSpace(first)) // unreadable: 0, PostgreSQL's to complain about
+		if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return nil // PostgreSQL itself looks after the file of a dead server
 		}
 		if !isServer(pid, i.data()) {
@@ -200,7 +200,7 @@ func (i *Instance) data() string { return filepath.Join(i.dir, "data") }
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("start PostgreSQL: %w", context.Cause(ctx))
 	case <-time.After(d):
 		return nil
 	}

@@ -54,7 +54,7 @@ func (i *Instance) run(ctx context.Context) error {
 		if err := i.choosePort(); err != nil {
 			return err
 		}
-		if err := i.launch(); err != nil {
+		if err := i.launch(ctx); err != nil {
 			return err
 		}
 		err := i.ready(ctx)
@@ -73,13 +73,13 @@ func (i *Instance) run(ctx context.Context) error {
 }
 
 // launch forks on a thread that lives as long as the server: when the thread ends, the server gets its death signal.
-func (i *Instance) launch() error {
+func (i *Instance) launch(ctx context.Context) error {
 	log, err := os.OpenFile(i.logFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("open server log: %w", err)
 	}
-	//nolint:contextcheck // the server outlives the start's context on purpose
-	cmd := i.command(context.Background(), syscall.SIGINT, "postgres", i.settings()...)
+	cmd := i.command(context.WithoutCancel(ctx), // the server outlives its start
+		syscall.SIGINT, "postgres", i.settings()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	started, exited := make(chan error), make(chan struct{})
 	go func() {

@@ -15,7 +15,7 @@ func diesWithUs(attr *syscall.SysProcAttr, s syscall.Signal) { attr.Pdeathsig = 
 // isServer reports that pid is a server of this data folder: PostgreSQL works in it.
 func isServer(pid int, data string) bool {
 	cwd, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
-	real, realErr := os.Stat(data)
+	ours, oursErr := os.Stat(data)
 	there, thereErr := os.Stat(cwd)
-	return err == nil && realErr == nil && thereErr == nil && os.SameFile(real, there)
+	return err == nil && oursErr == nil && thereErr == nil && os.SameFile(ours, there)
 }

@@ -24,7 +24,7 @@ func embedded(ctx context.Context) (*server, error) {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // not on every system
 	sum := sha256.Sum256(boot)
 	home := filepath.Join(os.TempDir(), fmt.Sprintf("onefold-test-%d-%s", os.Getuid(), hex.EncodeToString(sum[:4])))
-	if err := os.MkdirAll(home, 0o755); err != nil { //nolint:gosec // as root, the server's user must pass through
+	if err := os.MkdirAll(home, 0o755); err != nil { // as root, the server's user must pass through
 		return nil, fmt.Errorf("make folder for test databases: %w", err)
 	}
 	for slot := range 32 {

@@ -145,18 +145,18 @@ func fingerprint() (string, error) {
 }
 
 // common is the database that all Tx of this process share.
-func (s *server) common(t testing.TB) *pgxpool.Pool {
-	t.Helper()
+func (s *server) common(tb testing.TB) *pgxpool.Pool {
+	tb.Helper()
 	s.commonOnce.Do(func() {
-		ctx := context.WithoutCancel(t.Context())
+		ctx := context.WithoutCancel(tb.Context())
 		name := fmt.Sprintf("%scommon_%d_%d", prefix, os.Getpid(), time.Now().UnixNano())
 		_, err := s.admin.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+s.template)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		s.commonName = name
 		s.commonPool, err = store.Open(ctx, withDatabase(s.url, name), store.Options{MaxConns: 32, Name: "storetest"})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	})
-	require.NotNil(t, s.commonPool, "the database for transactions could not be made")
+	require.NotNil(tb, s.commonPool, "the database for transactions could not be made")
 	return s.commonPool
 }
 

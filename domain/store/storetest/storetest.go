@@ -47,42 +47,43 @@ func Required() bool { return os.Getenv("ONEFOLD_TEST_REQUIRED") == "1" }
 
 // URL makes a fresh, migrated database, dropped after the test, and returns its address. For tests that start processes or
 // want pools of their own.
-func URL(t testing.TB) string {
-	t.Helper()
-	return shared(t).clone(t)
+func URL(tb testing.TB) string {
+	tb.Helper()
+	return shared(tb).clone(tb)
 }
 
 // DB is a pool with the product's own settings on a fresh database.
-func DB(t testing.TB) *pgxpool.Pool {
-	t.Helper()
-	return open(t, URL(t))
+func DB(tb testing.TB) *pgxpool.Pool {
+	tb.Helper()
+	return open(tb, URL(tb))
 }
 
 // Tx is a transaction that is rolled back after the test. All such tests of a package share one database: what they write
 // is invisible to each other, what they lock is not. now() stands still in it.
-func Tx(t testing.TB) pgx.Tx {
-	t.Helper()
-	tx, err := shared(t).common(t).Begin(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := cleanup(t)
+func Tx(tb testing.TB) pgx.Tx {
+	tb.Helper()
+	tx, err := shared(tb).common(tb).Begin(tb.Context())
+	require.NoError(tb, err)
+	tb.Cleanup(func() {
+		ctx, cancel := cleanup(tb)
 		defer cancel()
 		_ = tx.Rollback(ctx)
 	})
 	return tx
 }
 
-func open(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
-	pool, err := store.Open(t.Context(), url, store.Options{Name: short(t.Name())})
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+func open(tb testing.TB, url string) *pgxpool.Pool {
+	tb.Helper()
+	pool, err := store.Open(tb.Context(), url, store.Options{Name: short(tb.Name())})
+	require.NoError(tb, err)
+	tb.Cleanup(pool.Close)
 	return pool
 }
 
 // cleanup is a context for after the test, when its own has ended.
-func cleanup(t testing.TB) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+func cleanup(tb testing.TB) (context.Context, context.CancelFunc) {
+	tb.Helper()
+	return context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
 }
 
 // short makes a name that fits Postgres' 63 bytes.
@@ -103,20 +104,20 @@ var (
 	inMain   bool
 	once     sync.Once
 	running  *server
-	startErr error
+	errStart error
 )
 
-func shared(t testing.TB) *server {
-	t.Helper()
+func shared(tb testing.TB) *server {
+	tb.Helper()
 	if !inMain {
-		t.Fatal("the package needs: func TestMain(m *testing.M) { storetest.Main(m) }")
+		tb.Fatal("the package needs: func TestMain(m *testing.M) { storetest.Main(m) }")
 	}
 	once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
-		running, startErr = start(ctx)
+		running, errStart = start(ctx)
 	})
-	require.NoError(t, startErr)
+	require.NoError(tb, errStart)
 	return running
 }
 
@@ -130,17 +131,17 @@ func stop() {
 }
 
 // clone copies the template and drops the copy after the test, with whatever is still connected to it.
-func (s *server) clone(t testing.TB) string {
-	t.Helper()
-	name := prefix + short(t.Name())[:min(20, len(short(t.Name())))] + "_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+func (s *server) clone(tb testing.TB) string {
+	tb.Helper()
+	name := prefix + short(tb.Name())[:min(20, len(short(tb.Name())))] + "_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	quoted := pgx.Identifier{name}.Sanitize()
-	_, err := s.admin.Exec(t.Context(), "CREATE DATABASE "+quoted+" TEMPLATE "+pgx.Identifier{s.template}.Sanitize())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := cleanup(t)
+	_, err := s.admin.Exec(tb.Context(), "CREATE DATABASE "+quoted+" TEMPLATE "+pgx.Identifier{s.template}.Sanitize())
+	require.NoError(tb, err)
+	tb.Cleanup(func() {
+		ctx, cancel := cleanup(tb)
 		defer cancel()
 		_, err := s.admin.Exec(ctx, "DROP DATABASE "+quoted+" WITH (FORCE)")
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	})
 	return withDatabase(s.url, name)
 }

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+	"riverqueue.com/riverui"
+
+	"onefold/components/path"
+	"onefold/domain/account"
+	"onefold/domain/checkout"
+	"onefold/domain/fault"
+	"onefold/domain/fulfilment"
+	"onefold/domain/operation"
+	"onefold/domain/payment"
+	"onefold/domain/provider"
+	"onefold/domain/provider/sim"
+	"onefold/domain/provider/smtp"
+	"onefold/domain/store"
+	"onefold/jobs"
+	"onefold/jobs/riverschema"
+	"onefold/web"
+)
+
+// server is what one process runs: web, workers or both.
+type server struct {
+	cfg  config
+	log  *slog.Logger
+	pool *pgxpool.Pool // the web's; also the reads of everything else
+	work *pgxpool.Pool // the workers', so that neither can starve the other
+	jobs *jobs.Jobs
+	sim  *sim.Client
+	web  *fiber.App
+}
+
+// twinWait is how long a request waits for its twin; below store's lock timeout, so that the twin's own waits end first.
+const twinWait = 2 * time.Second
+
+func newServer(ctx context.Context, databaseURL string, cfg config, log *slog.Logger, doWork bool) (*server, error) {
+	s := &server{cfg: cfg, log: log}
+	var err error
+	if s.pool, err = store.Open(ctx, databaseURL, store.Options{MaxConns: cfg.MaxConns, Name: "onefold web"}); err != nil {
+		return nil, err
+	}
+	if s.work, err = store.Open(ctx, databaseURL, store.Options{MaxConns: cfg.MaxConns, Name: "onefold work"}); err != nil {
+		return nil, err
+	}
+	s.sim = sim.New(sim.Config{BaseURL: cfg.SimURL, Secrets: cfg.webhookSecrets()})
+	if s.jobs, err = s.newJobs(); err != nil {
+		return nil, err
+	}
+	wake := func() {}
+	if doWork {
+		wake = s.jobs.Wake
+	}
+	s.web, err = s.newWeb(ctx, wake)
+	return s, err
+}
+
+func (s *server) newJobs() (*jobs.Jobs, error) {
+	public := s.cfg.PublicURL
+	orderURL := func(id uuid.UUID) string { return public + path.Order(id.String()) }
+	mailer, err := smtp.New(smtp.Config{Addr: s.cfg.SMTPAddr, From: s.cfg.MailFrom, Username: s.cfg.SMTPUser, Password: string(s.cfg.SMTPPassword)})
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() //nolint:errcheck // only a name for people
+	executor := &operation.Executor{
+		DB: s.work, Lease: s.cfg.Lease, Owner: fmt.Sprintf("%s/%d", host, os.Getpid()),
+		Handlers: map[operation.Type]operation.Handler{
+			payment.CreatePayment: payment.Creator{
+				Provider:  s.sim,
+				ReturnURL: func(id uuid.UUID) string { return public + path.WithQuery(path.PayReturn(), "order", id.String()) },
+			}.Handler(),
+			fulfilment.IssueLicenses:    fulfilment.License(),
+			fulfilment.AccrueBonus:      fulfilment.Bonus(),
+			fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
+		},
+	}
+	applier := &payment.Applier{DB: s.work, Providers: s.providers()}
+	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Logger: s.log})
+}
+
+func mailDomain(public string) string {
+	if u, err := url.Parse(public); err == nil {
+		return u.Hostname()
+	}
+	return "onefold"
+}
+
+func (s *server) providers() map[string]provider.Payments {
+	return map[string]provider.Payments{s.sim.Name(): s.sim}
+}
+
+func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
+	river, err := riverui.NewHandler(&riverui.HandlerOpts{
+		Endpoints: riverui.NewEndpoints(s.jobs.Client(), nil), Logger: s.log, Prefix: path.ConsoleRiver(), JobListHideArgsByDefault: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up job pages: %w", err)
+	}
+	if err := river.Start(ctx); err != nil {
+		return nil, fmt.Errorf("start job pages: %w", err)
+	}
+	return web.New(&web.Handlers{
+		Config: web.Config{
+			PublicURL: s.cfg.PublicURL, PayOrigins: []string{s.cfg.SimURL}, Environment: s.cfg.Environment, SessionKey: []byte(s.cfg.SessionKey),
+			Retention: s.cfg.Retention, Logger: s.log,
+		},
+		DB:     s.pool,
+		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.pool, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name()},
+		Tokens: account.NewTokens(s.pool, time.Now), Providers: s.providers(), Wake: wake, Ready: s.ready, River: river,
+		Metrics: web.NewMetrics(), Now: time.Now,
+	}), nil
+}
+
+// ready says whether the database is there, migrated, and agrees with our clock (leases are its business, not ours).
+func (s *server) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	current, err := store.MigrationsCurrent(ctx, s.pool)
+	if err == nil && current {
+		current, err = riverschema.Current(ctx, s.pool)
+	}
+	if err == nil && current {
+		return nil
+	}
+	message := "The database can't be reached."
+	if err == nil {
+		message = "The database's schema is older than this program."
+	}
+	return &fault.Error{Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: message, Err: err}
+}
+
+// run serves until ctx ends. The order of the end: no new requests, jobs finish, connections close.
+func (s *server) run(ctx context.Context, listener net.Listener, doWork bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if listener != nil {
+		group.Go(func() error {
+			if err := s.web.Listener(listener); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve web: %w", err)
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			return s.web.ShutdownWithTimeout(10 * time.Second)
+		})
+	}
+	if doWork {
+		group.Go(func() error { return s.jobs.Run(ctx) })
+	}
+	err := group.Wait()
+	s.pool.Close()
+	s.work.Close()
+	return err
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l, nil
+}

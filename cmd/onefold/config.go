@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// database is what every command needs that talks to Postgres.
+type database struct {
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" placeholder:"postgres://…" help:"Postgres to work on."`
+}
+
+// config holds the settings of web and workers. Each has a flag and an environment variable of the same meaning.
+type config struct {
+	Addr          string        `env:"ONEFOLD_ADDR" default:"127.0.0.1:8080" help:"Where the web listens; port 0 takes a free one."`
+	SimAddr       string        `env:"ONEFOLD_SIM_ADDR" default:"127.0.0.1:8081" help:"Where the provider simulator listens."`
+	Provider      string        `env:"ONEFOLD_PROVIDER" default:"sim" enum:"sim" help:"Payment provider of new payments (${enum})."`
+	SimURL        string        `name:"sim-url" env:"ONEFOLD_SIM_URL" help:"Base address of the simulator; default http:// and sim-addr."`
+	PublicURL     string        `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
+	Retention     time.Duration `name:"operation-retention" env:"ONEFOLD_OPERATION_RETENTION" default:"720h" help:"How long a key and its result are kept after the end."`
+	Lease         time.Duration `env:"ONEFOLD_LEASE" default:"60s" help:"How long one try may own an operation."`
+	LogFormat     string        `env:"ONEFOLD_LOG_FORMAT" default:"json" enum:"json,text" help:"Log lines on standard error (${enum})."`
+	LogLevel      string        `env:"ONEFOLD_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Lowest level that is logged (${enum})."`
+	Environment   string        `env:"ONEFOLD_ENVIRONMENT" default:"PROD" help:"The badge of the console."`
+	WebhookSecret []secret      `name:"webhook-secret" env:"ONEFOLD_WEBHOOK_SECRET" help:"Secrets that sign the provider's webhooks; several while one is replaced."`
+	SessionKey    secret        `name:"session-key" env:"ONEFOLD_SESSION_KEY" help:"Signs form tokens; at least 32 characters."`
+	SMTPAddr      string        `name:"smtp-addr" env:"ONEFOLD_SMTP_ADDR" default:"127.0.0.1:8025" help:"Mail server."`
+	SMTPUser      string        `name:"smtp-user" env:"ONEFOLD_SMTP_USER" help:"Mail server's user; empty sends without signing in."`
+	SMTPPassword  secret        `name:"smtp-password" env:"ONEFOLD_SMTP_PASSWORD" help:"Mail server's password."`
+	MailFrom      string        `name:"mail-from" env:"ONEFOLD_MAIL_FROM" default:"orders@onefold.example" help:"Sender of receipts."`
+	MaxConns      int32         `name:"max-conns" env:"ONEFOLD_MAX_CONNS" default:"24" help:"Database connections of the web, and again of the workers."`
+	Workers       int           `env:"ONEFOLD_WORKERS" default:"16" help:"Jobs at a time in each queue."`
+}
+
+// secret never shows its content.
+type secret string
+
+// String says only whether there is one.
+func (s secret) String() string {
+	if s == "" {
+		return "unset"
+	}
+	return "set"
+}
+
+// MarshalText keeps the content out of every encoder.
+func (s secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+const minSessionKey = 32
+
+// validate names the setting that can't be used.
+func (c *config) validate() error {
+	if c.Lease < time.Second {
+		return errors.New("--lease (ONEFOLD_LEASE) must be at least 1s")
+	}
+	if c.Retention <= 0 {
+		return errors.New("--operation-retention (ONEFOLD_OPERATION_RETENTION) must be positive")
+	}
+	if len(c.SessionKey) < minSessionKey {
+		return fmt.Errorf("--session-key (ONEFOLD_SESSION_KEY) needs at least %d characters", minSessionKey)
+	}
+	if len(c.WebhookSecret) == 0 {
+		return errors.New("--webhook-secret (ONEFOLD_WEBHOOK_SECRET) is required")
+	}
+	for name, value := range map[string]string{"--public-url (ONEFOLD_PUBLIC_URL)": c.PublicURL, "--sim-url (ONEFOLD_SIM_URL)": c.SimURL} {
+		u, err := url.Parse(value)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			return fmt.Errorf("%s must look like https://shop.example, not %q", name, value)
+		}
+	}
+	return nil
+}
+
+func (c *config) webhookSecrets() []string {
+	out := make([]string, len(c.WebhookSecret))
+	for i, s := range c.WebhookSecret {
+		out[i] = string(s)
+	}
+	return out
+}

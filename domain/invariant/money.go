@@ -1,0 +1,38 @@
+package invariant
+
+const oneOpenPayment = `
+SELECT 'order ' || order_id, format('has %s payment attempts that are not final', count(*))
+FROM payments WHERE status IN ('CREATED', 'SUBMITTING', 'PENDING', 'UNKNOWN') GROUP BY order_id HAVING count(*) > 1`
+
+// paidOnce looks from both sides: a paid order without its money, and money without a paid order. A flagged order is a
+// person's case already.
+const paidOnce = `
+WITH captured AS (
+	SELECT order_id, count(*) AS n, sum(amount_minor) AS amount, min(currency) AS currency
+	FROM payments WHERE status IN ('SUCCEEDED', 'PARTIALLY_REFUNDED', 'REFUNDED') GROUP BY order_id
+)
+SELECT 'order ' || o.id, format('is %s over %s %s with %s succeeded payments of %s %s (minor units)', o.status, o.total_minor, o.currency,
+	coalesce(c.n, 0), coalesce(c.amount, 0), coalesce(c.currency, o.currency))
+FROM orders o LEFT JOIN captured c ON c.order_id = o.id
+WHERE NOT o.needs_review AND CASE WHEN o.status IN ('PAID', 'FULFILLED', 'PARTIALLY_REFUNDED', 'REFUNDED')
+	THEN c.n IS DISTINCT FROM 1 OR c.amount <> o.total_minor OR c.currency <> o.currency
+	ELSE c.n > 0 END`
+
+const paidEvent = `
+WITH said AS (SELECT order_id, count(*) AS n FROM outbox_events WHERE event_type = 'ORDER_PAID' GROUP BY order_id)
+SELECT 'order ' || coalesce(o.id, e.order_id), format('is %s with %s ORDER_PAID events', coalesce(o.status, 'missing'), coalesce(e.n, 0))
+FROM orders o FULL JOIN said e ON e.order_id = o.id
+WHERE coalesce(e.n, 0) <> (coalesce(o.status, '') IN ('PAID', 'FULFILLED', 'PARTIALLY_REFUNDED', 'REFUNDED'))::int`
+
+// refundsWithin counts a refund whose outcome isn't known as spent: it may have happened.
+const refundsWithin = `
+SELECT 'payment ' || id, format('captured %s, refunded %s (minor units)', amount_minor, refunded_minor)
+FROM payments WHERE refunded_minor < 0 OR refunded_minor > amount_minor OR (status = 'REFUNDED' AND refunded_minor <> amount_minor)
+UNION ALL
+SELECT 'payment ' || p.id, format('captured %s, its refunds that did not fail come to %s (minor units)', p.amount_minor, r.amount)
+FROM (SELECT payment_id, sum(amount_minor) AS amount FROM refunds WHERE status <> 'FAILED' GROUP BY payment_id) r
+JOIN payments p ON p.id = r.payment_id WHERE r.amount > p.amount_minor
+UNION ALL
+SELECT 'refund ' || r.id, format('of payment %s (%s, %s, order %s) is in %s for order %s', p.id, p.status, p.currency, p.order_id, r.currency, r.order_id)
+FROM refunds r JOIN payments p ON p.id = r.payment_id
+WHERE r.currency <> p.currency OR r.order_id <> p.order_id OR p.status NOT IN ('SUCCEEDED', 'PARTIALLY_REFUNDED', 'REFUNDED')`

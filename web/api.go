@@ -1,0 +1,123 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"onefold/domain/account"
+	"onefold/domain/fault"
+	"onefold/domain/operation"
+	"onefold/domain/trace"
+)
+
+const localUser = "user"
+
+// requireToken answers 401 unless the bearer token is known.
+func (h *Handlers) requireToken(c *fiber.Ctx) error {
+	scheme, token, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return fault.New(fault.Forbidden, "UNAUTHENTICATED", "Send your API token as Authorization: Bearer <token>.")
+	}
+	u, err := h.Tokens.User(c.UserContext(), strings.TrimSpace(token))
+	if err != nil {
+		return err
+	}
+	c.Locals(localUser, u)
+	return c.Next()
+}
+
+func currentUser(c *fiber.Ctx) account.User {
+	u, _ := c.Locals(localUser).(account.User)
+	return u
+}
+
+// readJSON decodes strictly: UTF-8, no duplicate names, nothing after the value; unknown names are ignored.
+func readJSON(c *fiber.Ctx, into any) error {
+	err := json.Unmarshal(c.BodyRaw(), into)
+	if err == nil {
+		return nil
+	}
+	e := &fault.Error{Kind: fault.Invalid, Code: "MALFORMED_BODY", Message: "The body is not the JSON object that this call takes.", Err: err}
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		e.Fields = []fault.Field{{Field: fieldPath(string(semantic.JSONPointer)), Rule: "type", Message: "has the wrong JSON type"}}
+	}
+	return e
+}
+
+// fieldPath writes a JSON pointer as CONTRACT writes fields: /items/0/quantity → items[0].quantity.
+func fieldPath(pointer string) string {
+	var out strings.Builder
+	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		switch _, err := strconv.Atoi(part); {
+		case err == nil:
+			fmt.Fprintf(&out, "[%s]", part)
+		case out.Len() > 0:
+			out.WriteString("." + part)
+		default:
+			out.WriteString(part)
+		}
+	}
+	return out.String()
+}
+
+// whole is a JSON number without a fraction, however it is written: 1, 1.0, 1e0.
+type whole int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *whole) UnmarshalJSON(data []byte) error {
+	f, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || f != float64(int64(f)) || f > 1<<31 || f < -(1<<31) {
+		return fmt.Errorf("%q is not a whole number", data)
+	}
+	*w = whole(f)
+	return nil
+}
+
+func paramID(c *fiber.Ctx, what string) (uuid.UUID, error) {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return id, fault.Missing(what)
+	}
+	return id, nil
+}
+
+func (h *Handlers) key(c *fiber.Ctx) (string, error) {
+	var lines []string
+	c.Request().Header.VisitAll(func(name, value []byte) {
+		if strings.EqualFold(string(name), "Idempotency-Key") {
+			lines = append(lines, string(value))
+		}
+	})
+	key, err := operation.ParseKey(lines)
+	if err == nil {
+		trace.Note(c.UserContext(), slog.String("idempotency_key", key))
+	}
+	return key, err
+}
+
+// answer writes a command's outcome: the same bytes for every try at the same intent.
+func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
+	trace.Note(c.UserContext(), slog.String("operation_id", out.ID.String()))
+	c.Set("Operation-Id", out.ID.String())
+	if out.Replayed {
+		c.Set("Idempotent-Replayed", "true")
+		h.Metrics.absorbed.WithLabelValues("operation").Inc()
+	} else {
+		h.Wake()
+	}
+	if out.Failure != nil {
+		return writeProblem(c, out.Failure, out.TraceID)
+	}
+	trace.Note(c.UserContext(), slog.String("order_id", out.Result.OrderID.String()))
+	c.Set(fiber.HeaderLocation, "/api/"+out.Result.ResourceType+"s/"+out.Result.ResourceID)
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return c.Status(out.Result.Code).SendString(out.Result.Body)
+}

@@ -1,0 +1,194 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"onefold/components/path"
+	"onefold/components/shop"
+	"onefold/components/ui"
+	"onefold/domain/account"
+	"onefold/domain/cart"
+	"onefold/domain/checkout"
+	"onefold/domain/fulfilment"
+	"onefold/domain/operation"
+	"onefold/domain/order"
+	"onefold/domain/payment"
+)
+
+// order: GET /orders/{id} is the only place that tells the truth about an order.
+func (h *Handlers) order(c *fiber.Ctx) error {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return err
+	}
+	o, err := checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
+	if err != nil {
+		return err
+	}
+	return h.render(c, fiber.StatusOK, shop.Order(h.page(c), h.orderModel(c, o)))
+}
+
+func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
+	lang, last := h.lang(c), o.Payments[len(o.Payments)-1]
+	now := h.Now()
+	state := shop.StateOf(string(o.Status), string(last.Status), last.ConfirmationURL != "", now.Sub(last.UpdatedAt))
+	m := shop.OrderModel{
+		ID: o.ID.String(), Number: strconv.FormatInt(o.Number, 10), PlacedAt: o.CreatedAt, Reference: o.OperationID.String(),
+		RetryKey: "retry-" + last.ID.String(), // one per attempt: every tab and reload sends the same
+		Progress: progress(o, last),
+		Totals:   shop.Totals{Total: o.Total.Display(lang)},
+		Status: shop.StatusCard{
+			State: state, Amount: o.Total.Display(lang), Mail: account.MaskEmail(o.Email), CheckedAt: now,
+			PollEvery: shop.PollEvery(state, now.Sub(lastChange(o, last))),
+		},
+	}
+	if o.Discount.Minor > 0 {
+		m.Totals.Subtotal, m.Totals.Discount, m.Totals.Promo = o.Subtotal.Display(lang), "−"+o.Discount.Display(lang), o.PromoCode
+	}
+	for _, i := range o.Items {
+		sum := i.Price
+		sum.Minor *= int64(i.Quantity)
+		m.Lines = append(m.Lines, shop.Line{
+			ID: i.ProductID, Kind: "license", Name: i.Name, Quantity: i.Quantity, Each: i.Price.Display(lang), Sum: sum.Display(lang),
+		})
+		for _, key := range i.Licenses {
+			m.Keys = append(m.Keys, shop.LicenseKey{Product: i.Name, Key: key})
+		}
+	}
+	if o.PaidAt != nil {
+		m.Receipt = shop.Receipt{Number: m.Number, PaidAt: *o.PaidAt, Amount: m.Status.Amount, Email: m.Status.Mail}
+	}
+	return m
+}
+
+// lastChange is when the order last moved: from then on the page looks less and less often.
+func lastChange(o checkout.Order, last checkout.Payment) time.Time {
+	if o.PaidAt != nil && o.PaidAt.After(last.UpdatedAt) {
+		return *o.PaidAt
+	}
+	return last.UpdatedAt
+}
+
+func progress(o checkout.Order, last checkout.Payment) []shop.Step {
+	steps := []shop.Step{{Key: "placed", At: o.CreatedAt}}
+	switch {
+	case o.Status == order.Canceled:
+		return append(steps, shop.Step{Key: "canceled", At: last.UpdatedAt, Tone: ui.Neutral})
+	case o.Status == order.Expired:
+		return append(steps, shop.Step{Key: "expired", At: last.UpdatedAt, Tone: ui.Neutral})
+	case o.PaidAt == nil && last.Status == payment.Unknown:
+		steps = append(steps, shop.Step{Key: "unknown", At: last.UpdatedAt, Tone: ui.Unknown})
+	case o.PaidAt == nil && (last.Status == payment.Failed || last.Status == payment.Canceled):
+		return append(steps, shop.Step{Key: "declined", At: last.UpdatedAt, Tone: ui.Bad})
+	case last.ConfirmationURL != "" || o.PaidAt != nil:
+		steps = append(steps, shop.Step{Key: "payment", At: last.CreatedAt})
+	default:
+		steps = append(steps, shop.Step{Key: "payment"})
+	}
+	steps = append(steps, shop.Step{Key: "paid", At: orZero(o.PaidAt)}, shop.Step{Key: "keys", At: effectAt(o, fulfilment.IssueLicenses)})
+	return append(steps, shop.Step{Key: "fulfilled", At: orZero(o.FulfilledAt)})
+}
+
+func effectAt(o checkout.Order, t operation.Type) time.Time {
+	for _, e := range o.Fulfilment {
+		if e.Type == t && e.Status == operation.Completed {
+			return orZero(e.CompletedAt)
+		}
+	}
+	return time.Time{}
+}
+
+func orZero(t *time.Time) (zero time.Time) {
+	if t != nil {
+		return *t
+	}
+	return zero
+}
+
+// orderPay: GET /orders/{id}/pay leads to the hosted page while there is something to pay; it changes nothing.
+func (h *Handlers) orderPay(c *fiber.Ctx) error {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return err
+	}
+	o, err := checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
+	if err != nil {
+		return err
+	}
+	if last := o.Payments[len(o.Payments)-1]; last.Status == payment.Pending && last.ConfirmationURL != "" {
+		return c.Redirect(last.ConfirmationURL, fiber.StatusSeeOther)
+	}
+	return c.Redirect(path.Order(id.String()), fiber.StatusSeeOther)
+}
+
+// payReturn: GET /pay/return believes nothing that stands in the address; the order's page shows what is known.
+func (h *Handlers) payReturn(c *fiber.Ctx) error {
+	id, err := uuid.Parse(c.Query("order"))
+	if err != nil {
+		return c.Redirect(path.Orders(), fiber.StatusSeeOther)
+	}
+	return c.Redirect(path.Order(id.String()), fiber.StatusSeeOther)
+}
+
+// orderRetry: POST /orders/{id}/payments starts another attempt for the same order.
+func (h *Handlers) orderRetry(c *fiber.Ctx) error {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return err
+	}
+	key, err := operation.ParseKey([]string{c.FormValue("key")})
+	if err != nil {
+		return err
+	}
+	if _, err := h.Desk.Retry(c.UserContext(), currentUser(c).ID, id, key); err != nil {
+		return err
+	}
+	h.Wake()
+	return redirect(c, path.Order(id.String()))
+}
+
+// orderBuyAgain: POST /orders/{id}/buy-again fills the open basket, which has its own key: a new purchase on purpose.
+func (h *Handlers) orderBuyAgain(c *fiber.Ctx) error {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return err
+	}
+	if err := cart.Copy(c.UserContext(), h.DB, currentUser(c).ID, id); err != nil {
+		return err
+	}
+	return redirect(c, path.Cart())
+}
+
+const ordersPerPage = 20
+
+// orders: GET /orders.
+func (h *Handlers) orders(c *fiber.Ctx) error {
+	before, _ := uuid.Parse(c.Query("before")) //nolint:errcheck // anything else starts at the newest
+	list, err := checkout.ListOrders(c.UserContext(), h.DB, currentUser(c).ID, before, ordersPerPage+1)
+	if err != nil {
+		return err
+	}
+	m := shop.OrdersModel{}
+	if len(list) > ordersPerPage {
+		list = list[:ordersPerPage]
+		m.Pager.Older = path.WithQuery(path.Orders(), "before", list[ordersPerPage-1].ID.String())
+	}
+	if before != uuid.Nil {
+		m.Pager.Newer = path.Orders()
+	}
+	for _, o := range list {
+		row := shop.OrderRow{
+			ID: o.ID.String(), Number: fmt.Sprint(o.Number), PlacedAt: o.CreatedAt, Total: o.Total.Display(h.lang(c)), Status: string(o.Status), Count: o.Units,
+		}
+		for _, p := range o.Products {
+			row.Items = append(row.Items, shop.Line{ID: p, Kind: "license"})
+		}
+		m.Orders = append(m.Orders, row)
+	}
+	return h.render(c, fiber.StatusOK, shop.Orders(h.page(c), m))
+}

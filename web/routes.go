@@ -1,0 +1,49 @@
+package web
+
+import "github.com/gofiber/fiber/v2"
+
+// routes lists every route of onefold, grouped by who calls it.
+func (h *Handlers) routes(app *fiber.App) {
+	app.Use(h.observe, recoverPanics, h.secure)
+
+	// Operators' machines.
+	app.Get("/healthz", h.healthz)
+	app.Get("/readyz", h.readyz)
+	app.Get("/metrics", h.metrics)
+
+	// Providers.
+	app.Post("/webhooks/:provider", h.webhookReceive)
+
+	// API clients.
+	app.Get("/api/openapi.yaml", h.apiDescription)
+	api := app.Group("/api", limitBody, h.requireToken)
+	api.Get("/products", h.apiProducts)
+	api.Post("/orders", h.apiOrderPlace)
+	api.Get("/orders/:id", h.apiOrder)
+	api.Post("/orders/:id/payments", h.apiPaymentRetry)
+	api.Get("/payments/:id", h.apiPayment)
+	api.Get("/operations/:id", h.apiOperation)
+
+	// Shoppers.
+	app.Get("/assets/:name", h.asset)
+	app.Use(limitBody, h.visitor, h.ownForms)
+	app.Get("/", h.catalogue)
+	app.Get("/products/:id", h.product)
+	app.Get("/cart", h.cart)
+	app.Post("/cart/items", h.cartAdd)
+	app.Post("/cart/items/:id", h.cartSet)
+	app.Get("/checkout", h.checkoutStart)
+	app.Get("/checkout/:key", h.checkout)
+	app.Post("/checkout/:key", h.checkoutPlace)
+	app.Get("/checkout/:key/status", h.checkoutStatus)
+	app.Get("/pay/return", h.payReturn)
+	app.Get("/orders", h.orders)
+	app.Get("/orders/:id", h.order)
+	app.Get("/orders/:id/pay", h.orderPay)
+	app.Post("/orders/:id/payments", h.orderRetry)
+	app.Post("/orders/:id/buy-again", h.orderBuyAgain)
+	app.Get("/sign-in", h.signInPage)
+	app.Post("/sign-in", h.signIn)
+	app.Post("/sign-out", h.signOut)
+	app.Post("/prefs", h.prefs)
+}
