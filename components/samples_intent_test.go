@@ -22,19 +22,22 @@ func intentOK() console.IntentModel {
 		},
 		Identity: identities("SUCCEEDED", "FULFILLED"),
 		Entries: []console.Entry{
-			{ID: 1, At: at(0), Kind: "operation.claimed", Detail: []console.Detail{{Name: "key", Value: orderID}, {Name: "fingerprint", Value: "v1:9f86d081884c7d65"}}},
-			{ID: 2, At: at(3), Kind: "order.placed", Detail: []console.Detail{{Name: "number", Value: "1042"}}},
-			{ID: 3, At: at(4), Kind: "payment.created"},
+			{ID: 2, At: at(3), Kind: "order.awaiting_payment", Detail: []console.Detail{{Name: "number", Value: "1042"}, {Name: "total", Value: "10143.00 RUB"}}},
+			{ID: 3, At: at(4), Kind: "payment.created", Detail: []console.Detail{{Name: "attempt", Value: "1"}}},
 			{ID: 4, At: at(9), Kind: "operation.completed"},
-			{ID: 5, At: at(11), Kind: "operation.replayed"}, {ID: 6, At: at(540), Kind: "operation.replayed"}, {ID: 7, At: at(2100), Kind: "operation.replayed"},
-			{ID: 8, At: at(2150), Kind: "payment.submitting"}, {ID: 9, At: at(2480), Kind: "payment.pending"},
-			{ID: 10, At: at(72400), Kind: "inbox.received", Detail: []console.Detail{{Name: "event", Value: "evt_1NqLb52eZvKY"}, {Name: "type", Value: "payment.succeeded"}}},
-			{ID: 11, At: at(72460), Kind: "payment.succeeded"}, {ID: 12, At: at(72461), Kind: "order.paid"}, {ID: 13, At: at(72462), Kind: "inbox.applied"},
-			{ID: 14, At: at(72900), Kind: "inbox.duplicate"}, {ID: 15, At: at(73100), Kind: "inbox.duplicate"},
-			{ID: 16, At: at(73200), Kind: "outbox.dispatched"}, {ID: 17, At: at(73260), Kind: "license.issued"}, {ID: 18, At: at(73261), Kind: "license.issued"},
-			{ID: 19, At: at(73300), Kind: "bonus.accrued"}, {ID: 20, At: at(73900), Kind: "notification.sent"}, {ID: 21, At: at(73901), Kind: "order.fulfilled"},
+			{ID: 5, At: at(11), Kind: "operation.replayed", Detail: []console.Detail{{Name: "guard", Value: "operations_identity"}}}, {ID: 6, At: at(540), Kind: "operation.replayed"}, {ID: 7, At: at(2100), Kind: "operation.replayed"},
+			{ID: 8, At: at(2150), Kind: "payment.submitting", Detail: move("CREATED", "SUBMITTING")}, {ID: 9, At: at(2480), Kind: "payment.pending", Detail: move("SUBMITTING", "PENDING")},
+			{ID: 10, At: at(72400), Kind: "inbox.received", Detail: []console.Detail{{Name: "event_id", Value: "evt_1NqLb52eZvKY"}, {Name: "type", Value: "payment.succeeded"}}},
+			{ID: 11, At: at(72460), Kind: "payment.succeeded", Detail: move("PENDING", "SUCCEEDED")}, {ID: 12, At: at(72461), Kind: "order.paid", Detail: move("AWAITING_PAYMENT", "PAID")}, {ID: 13, At: at(72462), Kind: "inbox.applied"},
+			{ID: 14, At: at(72900), Kind: "inbox.repeated"}, {ID: 15, At: at(73100), Kind: "inbox.repeated"},
+			{ID: 17, At: at(73260), Kind: "license.issued"}, {ID: 18, At: at(73261), Kind: "license.issued"},
+			{ID: 19, At: at(73300), Kind: "bonus.accrued"}, {ID: 20, At: at(73900), Kind: "mail.sent"}, {ID: 21, At: at(73901), Kind: "order.fulfilled", Detail: move("PAID", "FULFILLED")},
 		},
 	}
+}
+
+func move(from, to string) []console.Detail {
+	return []console.Detail{{Name: "from", Value: from}, {Name: "to", Value: to}}
 }
 
 func identities(payment, order string) []console.Identity {
@@ -59,10 +62,10 @@ func intentUnknown() console.IntentModel {
 	m.Diagram.Nodes[1].State, m.Diagram.Nodes[2].State = "AWAITING_PAYMENT", "UNKNOWN"
 	m.Diagram.Effects = nil
 	m.Identity = identities("UNKNOWN", "AWAITING_PAYMENT")
-	m.Entries = append(m.Entries[:8:8],
+	m.Entries = append(m.Entries[:7:7],
 		console.Entry{ID: 30, At: at(12150), Kind: "payment.unknown", Detail: []console.Detail{{Name: "error", Value: "provider: no answer within 10s"}}},
-		console.Entry{ID: 31, At: at(14000), Kind: "payment.lookup"}, console.Entry{ID: 32, At: at(18000), Kind: "payment.lookup"},
-		console.Entry{ID: 33, At: at(94000), Kind: "payment.lookup"})
+		console.Entry{ID: 31, At: at(14000), Kind: "operation.postponed"}, console.Entry{ID: 32, At: at(18000), Kind: "operation.postponed"},
+		console.Entry{ID: 33, At: at(94000), Kind: "operation.postponed"})
 	m.Next = []console.Next{{Key: "reconcile", At: now.Add(14 * time.Second)}, {Key: "expire", At: now.Add(28 * time.Minute)}}
 	return m
 }

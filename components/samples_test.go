@@ -37,23 +37,30 @@ func name(l i18n.Lang, en, ru string) string {
 }
 
 func products(l i18n.Lang) []shop.ProductCard {
+	card := func(id, en, ru, blurbEN, blurbRU, price string, stock int) shop.ProductCard {
+		kind := "license"
+		if id == "slate-mug" {
+			kind = "physical"
+		}
+		return shop.ProductCard{ID: id, Kind: kind, Name: name(l, en, ru), Blurb: name(l, blurbEN, blurbRU), Price: name(l, "RUB "+price, price+" ₽"), Stock: stock}
+	}
 	return []shop.ProductCard{
-		{ID: "editor-pro", Kind: "license", Name: name(l, "Quill Editor Pro", "Редактор Quill Pro"), Blurb: name(l, "A calm editor for long texts. One seat, for ever.", "Спокойный редактор для длинных текстов. Одно рабочее место, навсегда."), Price: name(l, "RUB 4,990.00", "4 990,00 ₽"), Stock: 240},
-		{ID: "photo-lab", Kind: "license", Name: name(l, "Photo Lab", "Фотолаборатория"), Blurb: name(l, "Raw development without a subscription.", "Проявка RAW без подписки."), Price: name(l, "RUB 7,490.00", "7 490,00 ₽"), Stock: 80},
-		{ID: "mug-slate", Kind: "physical", Name: name(l, "Slate Mug", "Кружка «Сланец»"), Blurb: name(l, "Stoneware, 350 ml, dishwasher safe.", "Керамика, 350 мл, можно в посудомойку."), Price: name(l, "RUB 1,290.00", "1 290,00 ₽"), Stock: 3},
-		{ID: "grid-notebook", Kind: "physical", Name: name(l, "Grid Notebook", "Тетрадь в клетку"), Blurb: name(l, "192 pages that lie flat.", "192 страницы, раскрываются полностью."), Price: name(l, "RUB 890.00", "890,00 ₽"), Stock: 64},
-		{ID: "sound-kit", Kind: "license", Name: name(l, "Sound Kit", "Звуковой набор"), Blurb: name(l, "Eleven instruments for your DAW.", "Одиннадцать инструментов для DAW."), Price: name(l, "RUB 3,190.00", "3 190,00 ₽"), Stock: 0},
-		{ID: "desk-lamp", Kind: "physical", Name: name(l, "Desk Lamp", "Настольная лампа"), Blurb: name(l, "Warm light, one knob.", "Тёплый свет, одна ручка."), Price: name(l, "RUB 5,600.00", "5 600,00 ₽"), Stock: 12},
-		{ID: "cloud-backup", Kind: "license", Name: name(l, "Steady Backup", "Бэкап «Стабильный»"), Blurb: name(l, "Versioned copies of what matters.", "Копии важного с историей версий."), Price: name(l, "RUB 2,490.00", "2 490,00 ₽"), Stock: 500},
-		{ID: "tide-poster", Kind: "physical", Name: name(l, "Tide Poster", "Постер «Прилив»"), Blurb: name(l, "50 × 70 cm, heavy matte paper.", "50 × 70 см, плотная матовая бумага."), Price: name(l, "RUB 1,990.00", "1 990,00 ₽"), Stock: 21},
-		{ID: "chart-kit", Kind: "license", Name: name(l, "Chart Kit", "Набор диаграмм"), Blurb: name(l, "Sixty honest charts for reports.", "Шестьдесят честных диаграмм для отчётов."), Price: name(l, "RUB 1,790.00", "1 790,00 ₽"), Stock: 99},
+		card("lumen-notes", "Lumen Notes", "Lumen Notes", "Notes that find themselves. Plain files, instant search, no account.", "Заметки, которые находятся сами. Обычные файлы, мгновенный поиск.", "2,490.00", 900),
+		card("gridline-studio", "Gridline Studio", "Gridline Studio", "A layout tool for people who like their columns exact.", "Вёрстка для тех, кто любит точные колонки.", "6,900.00", 900),
+		card("tidepool-audio", "Tidepool Audio", "Tidepool Audio", "Record, trim and master a podcast in one window.", "Запись, монтаж и мастеринг подкаста в одном окне.", "4,490.00", 900),
+		card("copper-ledger", "Copper Ledger", "Медная книга", "Bookkeeping for a company of one.", "Бухгалтерия для компании из одного человека.", "3,299.90", 900),
+		card("northwind-maps", "Northwind Maps", "Карты Норд-Вест", "Offline maps with contour lines.", "Офлайн-карты с горизонталями.", "1,499.00", 900),
+		card("pixel-orchard", "Pixel Orchard", "Пиксельный сад", "A small game about growing trees.", "Маленькая игра о том, как растут деревья.", "49.90", 900),
+		card("ink-and-iron", "Ink & Iron: Founder’s Edition", "Чернила и железо", "The calligraphy studio. Five licences, ever.", "Студия каллиграфии. Всего пять лицензий.", "12,900.00", 5),
+		card("aurora-synth", "Aurora Synth 1.0", "Синтезатор «Аврора» 1.0", "The first edition. All copies have found a home.", "Первое издание. Все копии нашли владельцев.", "8,900.00", 0),
+		card("slate-mug", "Slate Mug", "Кружка «Сланец»", "Stoneware, 350 ml.", "Керамика, 350 мл.", "1,290.00", 3),
 	}
 }
 
 func lines(l i18n.Lang) []shop.Line {
 	return []shop.Line{
-		{ID: "editor-pro", Kind: "license", Name: name(l, "Quill Editor Pro", "Редактор Quill Pro"), Quantity: 2, Each: name(l, "RUB 4,990.00", "4 990,00 ₽"), Sum: name(l, "RUB 9,980.00", "9 980,00 ₽")},
-		{ID: "mug-slate", Kind: "physical", Name: name(l, "Slate Mug", "Кружка «Сланец»"), Quantity: 1, Each: name(l, "RUB 1,290.00", "1 290,00 ₽"), Sum: name(l, "RUB 1,290.00", "1 290,00 ₽")},
+		{ID: "gridline-studio", Kind: "license", Name: "Gridline Studio", Quantity: 2, Each: name(l, "RUB 4,990.00", "4 990,00 ₽"), Sum: name(l, "RUB 9,980.00", "9 980,00 ₽")},
+		{ID: "slate-mug", Kind: "physical", Name: name(l, "Slate Mug", "Кружка «Сланец»"), Quantity: 1, Each: name(l, "RUB 1,290.00", "1 290,00 ₽"), Sum: name(l, "RUB 1,290.00", "1 290,00 ₽")},
 	}
 }
 
@@ -74,7 +81,7 @@ func shopPages(l i18n.Lang) []page {
 		{name: "catalogue", body: shop.Catalogue(noticed, shop.CatalogueModel{Products: products(l)})},
 		{name: "catalogue-empty", body: shop.Catalogue(guest, shop.CatalogueModel{})},
 		{name: "product", body: shop.Product(guest, shop.ProductModel{ProductCard: products(l)[0], Description: []string{name(l, "Opens any file at once, saves as you type and never asks you to sign in again.", "Мгновенно открывает любой файл, сохраняет на лету и не просит входить снова.")}})},
-		{name: "product-out", body: shop.Product(person, shop.ProductModel{ProductCard: products(l)[4]})},
+		{name: "product-out", body: shop.Product(person, shop.ProductModel{ProductCard: products(l)[7]})},
 		{name: "cart", body: shop.Cart(person, cart)},
 		{name: "cart-empty", body: shop.Cart(guest, shop.CartModel{})},
 		{name: "checkout", body: shop.Checkout(guest, checkout(l, shop.CheckoutForm{}))},

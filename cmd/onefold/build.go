@@ -30,6 +30,7 @@ import (
 	"onefold/domain/store"
 	"onefold/jobs"
 	"onefold/jobs/riverschema"
+	"onefold/static"
 	"onefold/web"
 )
 
@@ -104,6 +105,7 @@ func (s *server) providers() map[string]provider.Payments {
 }
 
 func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
+	path.ResolveAssets(static.Path)
 	river, err := riverui.NewHandler(&riverui.HandlerOpts{
 		Endpoints: riverui.NewEndpoints(s.jobs.Client(), nil), Logger: s.log, Prefix: path.ConsoleRiver(), JobListHideArgsByDefault: true,
 	})

@@ -1,23 +1,49 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"onefold/domain/store"
 )
 
 // database is what every command needs that talks to Postgres.
 type database struct {
-	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" placeholder:"postgres://…" help:"Postgres to work on."`
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" placeholder:"postgres://…" help:"Postgres to work on; without it, that of the demo in ONEFOLD_DATA."`
+	DemoData    string `name:"data" env:"ONEFOLD_DATA" default:".onefold" help:"Folder of the demo."`
+}
+
+// url is DATABASE_URL or, next to a running demo, the demo's.
+func (d database) url() (string, error) {
+	if d.DatabaseURL != "" {
+		return d.DatabaseURL, nil
+	}
+	file, err := readDemoFile(d.DemoData)
+	if err != nil {
+		return "", fmt.Errorf("--database-url (DATABASE_URL) is not set and no demo runs: %w", err)
+	}
+	return file.DatabaseURL, nil
+}
+
+func (d database) open(ctx context.Context, name string) (*pgxpool.Pool, error) {
+	address, err := d.url()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, address, store.Options{Name: "onefold " + name})
 }
 
 // config holds the settings of web and workers. Each has a flag and an environment variable of the same meaning.
 type config struct {
 	Addr          string        `env:"ONEFOLD_ADDR" default:"127.0.0.1:8080" help:"Where the web listens; port 0 takes a free one."`
 	SimAddr       string        `env:"ONEFOLD_SIM_ADDR" default:"127.0.0.1:8081" help:"Where the provider simulator listens."`
-	Provider      string        `env:"ONEFOLD_PROVIDER" default:"sim" enum:"sim" help:"Payment provider of new payments (${enum})."`
+	Provider      string        `env:"ONEFOLD_PROVIDER" default:"sim" enum:"sim,stripe,yookassa" help:"Payment provider of new payments (${enum})."`
 	SimURL        string        `name:"sim-url" env:"ONEFOLD_SIM_URL" help:"Base address of the simulator; default http:// and sim-addr."`
 	PublicURL     string        `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
 	Retention     time.Duration `name:"operation-retention" env:"ONEFOLD_OPERATION_RETENTION" default:"720h" help:"How long a key and its result are kept after the end."`
@@ -53,6 +79,9 @@ const minSessionKey = 32
 
 // validate names the setting that can't be used.
 func (c *config) validate() error {
+	if c.Provider != "sim" {
+		return fmt.Errorf("--provider (ONEFOLD_PROVIDER): this version has no adapter for %s yet, only sim", c.Provider)
+	}
 	if c.Lease < time.Second {
 		return errors.New("--lease (ONEFOLD_LEASE) must be at least 1s")
 	}

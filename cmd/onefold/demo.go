@@ -162,6 +162,19 @@ func writeDemoFile(name string, f demoFile) error {
 	return nil
 }
 
+// readDemoFile reads demo.json of the demo that runs in folder data.
+func readDemoFile(data string) (demoFile, error) {
+	var f demoFile
+	raw, err := os.ReadFile(filepath.Join(data, "demo.json")) //nolint:gosec // our own data folder
+	if err != nil {
+		return f, fmt.Errorf("read demo.json: %w", err)
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return f, fmt.Errorf("read demo.json: %w", err)
+	}
+	return f, nil
+}
+
 func announce(w io.Writer, f demoFile, file string) {
 	fmt.Fprintf(w, "\nonefold is ready.\n\n  Shop      %s\n  Console   %s/console\n  Provider  %s (mailbox: %s/mailbox)\n\nSign in as:\n", f.Web, f.Web, f.Sim, f.Sim)
 	for _, u := range f.Users {

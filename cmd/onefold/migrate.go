@@ -18,16 +18,26 @@ type migrateCmd struct {
 type migrateUp struct{ database }
 
 // Run migrates up.
-func (c *migrateUp) Run(ctx context.Context) error { return migrate(ctx, c.DatabaseURL) }
+func (c *migrateUp) Run(ctx context.Context) error {
+	address, err := c.url()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, address)
+}
 
 type migrateDown struct{ database }
 
 // Run migrates down by one step; with our first step River's tables go too.
 func (c *migrateDown) Run(ctx context.Context) error {
-	if err := store.MigrateDown(ctx, c.DatabaseURL); err != nil {
+	address, err := c.url()
+	if err != nil {
 		return err
 	}
-	steps, err := store.MigrationStatus(ctx, c.DatabaseURL)
+	if err := store.MigrateDown(ctx, address); err != nil {
+		return err
+	}
+	steps, err := store.MigrationStatus(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -36,14 +46,18 @@ func (c *migrateDown) Run(ctx context.Context) error {
 			return nil
 		}
 	}
-	return riverschema.MigrateDown(ctx, c.DatabaseURL)
+	return riverschema.MigrateDown(ctx, address)
 }
 
 type migrateStatus struct{ database }
 
 // Run prints a line per step.
 func (c *migrateStatus) Run(ctx context.Context) error {
-	steps, err := store.MigrationStatus(ctx, c.DatabaseURL)
+	address, err := c.url()
+	if err != nil {
+		return err
+	}
+	steps, err := store.MigrationStatus(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 )
@@ -32,6 +33,9 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	c.complete()
 	if err := c.validate(); err != nil {
 		return err
+	}
+	if c.DatabaseURL == "" {
+		return errors.New("--database-url (DATABASE_URL) is required")
 	}
 	s, err := newServer(ctx, c.DatabaseURL, c.config, log, c.Work)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"onefold/domain/account"
-	"onefold/domain/store"
 )
 
 type tokenCmd struct {
@@ -20,7 +19,7 @@ type tokenCreate struct {
 
 // Run prints the token, alone on a line.
 func (c *tokenCreate) Run(ctx context.Context) error {
-	pool, err := store.Open(ctx, c.DatabaseURL, store.Options{Name: "onefold token"})
+	pool, err := c.open(ctx, "token")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"onefold/domain/account"
 	"onefold/domain/fault"
-	"onefold/domain/store"
 )
 
 type userCmd struct {
@@ -31,7 +30,7 @@ func (c *userAdd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pool, err := store.Open(ctx, c.DatabaseURL, store.Options{Name: "onefold user"})
+	pool, err := c.open(ctx, "user")
 	if err != nil {
 		return err
 	}

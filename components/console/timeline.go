@@ -53,12 +53,8 @@ func lane(kind string) string {
 	switch noun {
 	case "operation", "order", "payment", "inbox", "outbox", "job", "operator", "provider", "http":
 		return noun
-	case "license", "licence", "bonus", "notification", "mail", "shipment", "refund", "invoice", "effect", "fulfilment":
+	case "license", "bonus", "mail", "shipment", "refund":
 		return "effect"
-	case "webhook", "event":
-		return "inbox"
-	case "reconcile":
-		return "provider"
 	default:
 		return "other"
 	}
@@ -66,19 +62,23 @@ func lane(kind string) string {
 
 // absorbed says that an entry is a repeat which changed nothing.
 func absorbed(kind string) bool {
-	_, what, _ := strings.Cut(kind, ".")
-	for _, w := range []string{"replay", "duplicate", "redeliver", "no_change", "stale", "key_reused", "conflict", "in_progress", "lease_lost", "repeat", "absorbed"} {
-		if strings.Contains(what, w) {
-			return true
-		}
+	switch kind {
+	case "operation.replayed", "operation.key_reused", "operation.in_progress", "operation.late_owner", "operation.already_settled",
+		"inbox.repeated", "inbox.no_change", "inbox.stale":
+		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // alarming says that an entry wants a person's eye.
 func alarming(kind string) bool {
-	return strings.Contains(kind, "quarantined") || strings.Contains(kind, "review") || strings.Contains(kind, "parked") ||
-		strings.HasSuffix(kind, ".failed")
+	switch kind {
+	case "inbox.quarantined", "order.flagged", "operation.failed", "payment.failed", "mail.refused":
+		return true
+	default:
+		return false
+	}
 }
 
 // dot is the class of the point on the line.
@@ -96,6 +96,19 @@ func (r row) dot() string {
 	default:
 		return "neutral"
 	}
+}
+
+// moved is the state change of an entry, from its details "from" and "to"; ok is false without one.
+func (r row) moved() (from, to string, ok bool) {
+	for _, d := range r.Detail {
+		switch d.Name {
+		case "from":
+			from = d.Value
+		case "to":
+			to = d.Value
+		}
+	}
+	return from, to, from != "" && to != ""
 }
 
 // since is the offset from the first entry: "+0 ms", "+41 min".

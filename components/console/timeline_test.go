@@ -29,7 +29,7 @@ func TestRowsFoldRepeatsAndNameGaps(t *testing.T) {
 
 func TestEveryLaneHasAWord(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"operation.claimed", "order.paid", "payment.failed", "inbox.stale", "outbox.parked", "job.retried", "license.issued", "provider.called", "operator.resolved", "http.request", "clock.skewed"} {
+	for _, kind := range []string{"operation.replayed", "order.paid", "payment.failed", "inbox.stale", "outbox.parked", "job.retried", "license.issued", "provider.called", "operator.resolved", "http.request", "clock.skewed"} {
 		require.True(t, i18n.Has("lane."+lane(kind)), kind)
 	}
 }

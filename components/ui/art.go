@@ -10,25 +10,28 @@ import (
 // so that a product looks the same wherever and whenever it is drawn.
 func scene(kind, slug string) string {
 	for _, s := range []struct{ word, scene string }{
-		{"mug", "mug"}, {"cup", "mug"}, {"book", "book"}, {"note", "book"}, {"lamp", "lamp"}, {"light", "lamp"},
-		{"poster", "frame"}, {"print", "frame"}, {"plant", "plant"}, {"pot", "plant"}, {"bag", "bag"}, {"tote", "bag"},
-		{"key", "keys"}, {"font", "type"}, {"type", "type"}, {"edit", "window"}, {"writ", "window"},
-		{"photo", "peaks"}, {"image", "peaks"}, {"music", "waves"}, {"sound", "waves"}, {"audio", "waves"},
-		{"backup", "orbit"}, {"cloud", "orbit"}, {"sync", "orbit"}, {"chart", "bars"}, {"report", "bars"}, {"analy", "bars"},
+		{"mug", "mug"}, {"cup", "mug"}, {"notes", "window"}, {"editor", "window"}, {"book", "book"}, {"ledger", "book"},
+		{"lamp", "lamp"}, {"poster", "frame"}, {"print", "frame"}, {"plant", "plant"}, {"bag", "bag"}, {"tote", "bag"},
+		{"grid", "grid"}, {"layout", "grid"}, {"map", "contours"}, {"pixel", "pixels"}, {"game", "pixels"}, {"ink", "nib"}, {"pen", "nib"},
+		{"synth", "synth"}, {"piano", "synth"}, {"audio", "waves"}, {"sound", "waves"}, {"music", "waves"}, {"photo", "peaks"},
+		{"backup", "orbit"}, {"cloud", "orbit"}, {"sync", "orbit"}, {"chart", "bars"}, {"report", "bars"}, {"font", "type"},
 	} {
 		if strings.Contains(slug, s.word) {
 			return s.scene
 		}
 	}
-	drawn := []string{"window", "peaks", "waves", "orbit", "bars", "type"}
+	drawn := []string{"window", "peaks", "waves", "orbit", "bars", "type", "grid", "contours"}
 	if kind == "physical" {
 		drawn = []string{"mug", "book", "lamp", "frame", "plant", "bag"}
 	}
 	return drawn[hash(slug)%uint32(len(drawn))]
 }
 
+// salt is chosen so that the demo's eight products have eight different tints.
+const salt = "145587"
+
 // tint is the class of the two colours of a product, t0 to t7.
-func tint(slug string) string { return "t" + strconv.Itoa(int(hash(slug+"/tint")%8)) }
+func tint(slug string) string { return "t" + strconv.Itoa(int(hash(salt+slug)>>16&7)) }
 
 func hash(s string) uint32 {
 	h := fnv.New32a()

@@ -99,43 +99,63 @@ func Art(kind, slug string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "keys":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<circle class=\"a2\" cx=\"160\" cy=\"100\" r=\"80\"></circle> <path class=\"b2\" d=\"M118 62a38 38 0 1 1-1 76 38 38 0 0 1 1-76zm0 24a14 14 0 1 0 0 28 14 14 0 0 0 0-28z\"></path> <path class=\"b3\" d=\"M150 91h92a6 6 0 0 1 6 6v6a6 6 0 0 1-6 6h-6v16h-16v-16h-12v10h-16v-10h-42z\"></path>")
+		case "grid":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<rect class=\"b0\" x=\"78\" y=\"34\" width=\"164\" height=\"132\" rx=\"6\"></rect> <rect class=\"b2\" x=\"92\" y=\"48\" width=\"136\" height=\"26\" rx=\"2\"></rect> <rect class=\"b3\" x=\"92\" y=\"84\" width=\"62\" height=\"68\" rx=\"2\"></rect> <rect class=\"b1\" x=\"166\" y=\"84\" width=\"62\" height=\"29\" rx=\"2\"></rect> <rect class=\"a2\" x=\"166\" y=\"123\" width=\"62\" height=\"29\" rx=\"2\"></rect> <path class=\"line1 thin\" d=\"M92 14v172M154 14v172M166 14v172M228 14v172M58 79h204M58 118h204\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "contours":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<path class=\"a2\" d=\"M0 132c50-34 78 14 132-14s88-70 188-38v120H0z\"></path> <path class=\"line2 thin\" d=\"M70 112c-8-52 40-82 92-78s98 30 90 78-52 62-98 58-77-20-84-58z\"></path> <path class=\"line2 thin\" d=\"M98 110c-5-36 27-56 63-53s66 20 61 53-36 43-67 40-53-14-57-40z\"></path> <path class=\"line2 thin\" d=\"M126 106c-3-19 15-30 34-28s35 11 33 28-19 24-36 22-29-8-31-22z\"></path> <path class=\"line1\" d=\"M20 176c46-8 70-30 92-44s34-8 48-22\" stroke-dasharray=\"2 10\"></path> <path class=\"b3\" d=\"M160 112c-14-20-24-30-24-44a24 24 0 0 1 48 0c0 14-10 24-24 44z\"></path> <circle class=\"b0\" cx=\"160\" cy=\"68\" r=\"9\"></circle>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "pixels":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<rect class=\"a2\" y=\"156\" width=\"320\" height=\"44\"></rect> <path class=\"b2\" d=\"M120 60h20V40h40V20h20v20h20v40h20v40h-20v20H120v-20h-20V80h20z\"></path> <path class=\"b3\" d=\"M160 100h20v60h-20zM200 80h40v40h-20v20h-40v-20h20z\"></path> <path class=\"b1\" d=\"M120 80h20v20h-20zM180 40h20v20h-20zM200 100h20v20h-20zM60 140h20v20H60zM260 140h20v20h-20z\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "nib":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<path class=\"a2\" d=\"M0 150c70-30 110 30 170 8s90-40 150-14v56H0z\"></path> <path class=\"b2\" d=\"M160 22c34 26 44 62 30 92l-30 44-30-44c-14-30-4-66 30-92z\"></path> <path class=\"b3\" d=\"M160 22c34 26 44 62 30 92l-30 44z\"></path> <path class=\"line0\" d=\"M160 158V96\"></path> <circle class=\"b0\" cx=\"160\" cy=\"88\" r=\"9\"></circle> <path class=\"line1\" d=\"M160 160c-10 20 40 18 62 4s40-6 48 4\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "synth":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<rect class=\"b3\" x=\"52\" y=\"50\" width=\"216\" height=\"104\" rx=\"8\"></rect> <rect class=\"b0\" x=\"66\" y=\"96\" width=\"188\" height=\"46\" rx=\"2\"></rect> <path class=\"b3\" d=\"M88 96h12v28H88zM115 96h12v28h-12zM153 96h12v28h-12zM180 96h12v28h-12zM207 96h12v28h-12z\"></path> <g class=\"b1\"><circle cx=\"80\" cy=\"73\" r=\"8\"></circle> <circle cx=\"104\" cy=\"73\" r=\"8\"></circle> <circle cx=\"128\" cy=\"73\" r=\"8\"></circle></g> <rect class=\"b2\" x=\"152\" y=\"64\" width=\"102\" height=\"18\" rx=\"3\"></rect> <path class=\"line0\" d=\"M158 73c8-14 16 14 24 0s16 14 24 0 16 14 24 0 12 4 18 0\"></path> <path class=\"line1\" d=\"M40 34c40-30 80 24 120 4s80-28 120-2\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "mug":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<rect class=\"a2\" y=\"146\" width=\"320\" height=\"54\"></rect> <path class=\"line2\" d=\"M202 86h14a24 24 0 0 1 0 48h-14\"></path> <path class=\"b2\" d=\"M104 68h100v70a26 26 0 0 1-26 26h-48a26 26 0 0 1-26-26z\"></path> <path class=\"b3\" d=\"M104 112h100v26a26 26 0 0 1-26 26h-48a26 26 0 0 1-26-26z\"></path> <path class=\"line1\" d=\"M134 52c-8-10 8-14 0-26M160 52c-8-10 8-14 0-26M186 52c-8-10 8-14 0-26\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<rect class=\"a2\" y=\"146\" width=\"320\" height=\"54\"></rect> <path class=\"line2\" d=\"M202 86h14a24 24 0 0 1 0 48h-14\"></path> <path class=\"b2\" d=\"M104 68h100v70a26 26 0 0 1-26 26h-48a26 26 0 0 1-26-26z\"></path> <path class=\"b3\" d=\"M104 112h100v26a26 26 0 0 1-26 26h-48a26 26 0 0 1-26-26z\"></path> <path class=\"line1\" d=\"M134 52c-8-10 8-14 0-26M160 52c-8-10 8-14 0-26M186 52c-8-10 8-14 0-26\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "book":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<rect class=\"a2\" y=\"150\" width=\"320\" height=\"50\"></rect> <rect class=\"b1\" x=\"86\" y=\"136\" width=\"150\" height=\"22\" rx=\"4\"></rect> <path class=\"b3\" d=\"M112 30h92a8 8 0 0 1 8 8v98h-92a8 8 0 0 1-8-8z\"></path> <path class=\"b2\" d=\"M112 30h16v106h-8a8 8 0 0 1-8-8z\"></path> <rect class=\"b0\" x=\"146\" y=\"54\" width=\"48\" height=\"26\" rx=\"3\"></rect> <path class=\"b2\" d=\"M180 130h14v34l-7-7-7 7z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<rect class=\"a2\" y=\"150\" width=\"320\" height=\"50\"></rect> <rect class=\"b1\" x=\"86\" y=\"136\" width=\"150\" height=\"22\" rx=\"4\"></rect> <path class=\"b3\" d=\"M112 30h92a8 8 0 0 1 8 8v98h-92a8 8 0 0 1-8-8z\"></path> <path class=\"b2\" d=\"M112 30h16v106h-8a8 8 0 0 1-8-8z\"></path> <rect class=\"b0\" x=\"146\" y=\"54\" width=\"48\" height=\"26\" rx=\"3\"></rect> <path class=\"b2\" d=\"M180 130h14v34l-7-7-7 7z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "lamp":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<rect class=\"a2\" y=\"158\" width=\"320\" height=\"42\"></rect> <path class=\"b1\" d=\"m126 84-44 74h156l-44-74z\"></path> <path class=\"b2\" d=\"M136 36h48l26 52h-100z\"></path> <rect class=\"b3\" x=\"156\" y=\"88\" width=\"8\" height=\"70\"></rect> <rect class=\"b3\" x=\"128\" y=\"152\" width=\"64\" height=\"10\" rx=\"5\"></rect>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<rect class=\"a2\" y=\"158\" width=\"320\" height=\"42\"></rect> <path class=\"b1\" d=\"m126 84-44 74h156l-44-74z\"></path> <path class=\"b2\" d=\"M136 36h48l26 52h-100z\"></path> <rect class=\"b3\" x=\"156\" y=\"88\" width=\"8\" height=\"70\"></rect> <rect class=\"b3\" x=\"128\" y=\"152\" width=\"64\" height=\"10\" rx=\"5\"></rect>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "frame":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<rect class=\"a2\" y=\"166\" width=\"320\" height=\"34\"></rect> <rect class=\"b3\" x=\"98\" y=\"22\" width=\"124\" height=\"150\" rx=\"4\"></rect> <rect class=\"b0\" x=\"108\" y=\"32\" width=\"104\" height=\"130\"></rect> <circle class=\"b1\" cx=\"160\" cy=\"80\" r=\"28\"></circle> <path class=\"b2\" d=\"M108 134c24-22 40-22 60-4 16-14 28-14 44-2v34H108z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<rect class=\"a2\" y=\"166\" width=\"320\" height=\"34\"></rect> <rect class=\"b3\" x=\"98\" y=\"22\" width=\"124\" height=\"150\" rx=\"4\"></rect> <rect class=\"b0\" x=\"108\" y=\"32\" width=\"104\" height=\"130\"></rect> <circle class=\"b1\" cx=\"160\" cy=\"80\" r=\"28\"></circle> <path class=\"b2\" d=\"M108 134c24-22 40-22 60-4 16-14 28-14 44-2v34H108z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "plant":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<rect class=\"a2\" y=\"162\" width=\"320\" height=\"38\"></rect> <path class=\"b1\" d=\"M160 118c-44-6-64-32-62-66 36 0 60 24 62 66z\"></path> <path class=\"b3\" d=\"M160 118c0-52 24-80 62-86 6 42-18 76-62 86z\"></path> <path class=\"b2\" d=\"M118 116h84l-10 50a8 8 0 0 1-8 6h-48a8 8 0 0 1-8-6z\"></path> <rect class=\"b3\" x=\"112\" y=\"108\" width=\"96\" height=\"16\" rx=\"4\"></rect>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<rect class=\"a2\" y=\"162\" width=\"320\" height=\"38\"></rect> <path class=\"b1\" d=\"M160 118c-44-6-64-32-62-66 36 0 60 24 62 66z\"></path> <path class=\"b3\" d=\"M160 118c0-52 24-80 62-86 6 42-18 76-62 86z\"></path> <path class=\"b2\" d=\"M118 116h84l-10 50a8 8 0 0 1-8 6h-48a8 8 0 0 1-8-6z\"></path> <rect class=\"b3\" x=\"112\" y=\"108\" width=\"96\" height=\"16\" rx=\"4\"></rect>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<rect class=\"a2\" y=\"156\" width=\"320\" height=\"44\"></rect> <path class=\"line2\" d=\"M134 74V60a26 26 0 0 1 52 0v14\"></path> <path class=\"b2\" d=\"M106 72h108l10 92a8 8 0 0 1-8 8H104a8 8 0 0 1-8-8z\"></path> <circle class=\"b0\" cx=\"160\" cy=\"122\" r=\"20\"></circle> <path class=\"b3\" d=\"M160 102a20 20 0 0 1 0 40z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<rect class=\"a2\" y=\"156\" width=\"320\" height=\"44\"></rect> <path class=\"line2\" d=\"M134 74V60a26 26 0 0 1 52 0v14\"></path> <path class=\"b2\" d=\"M106 72h108l10 92a8 8 0 0 1-8 8H104a8 8 0 0 1-8-8z\"></path> <circle class=\"b0\" cx=\"160\" cy=\"122\" r=\"20\"></circle> <path class=\"b3\" d=\"M160 102a20 20 0 0 1 0 40z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -161,7 +181,7 @@ func Mark() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<svg class=\"mark\" viewBox=\"0 0 28 28\" width=\"28\" height=\"28\" aria-hidden=\"true\" focusable=\"false\"><path class=\"mark-line\" d=\"M4 5c8 0 7 9 13 9M4 14h13M4 23c8 0 7-9 13-9\"></path> <circle class=\"mark-dot\" cx=\"21\" cy=\"14\" r=\"4.5\"></circle></svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<svg class=\"mark\" viewBox=\"0 0 28 28\" width=\"28\" height=\"28\" aria-hidden=\"true\" focusable=\"false\"><path class=\"mark-line\" d=\"M4 5c8 0 7 9 13 9M4 14h13M4 23c8 0 7-9 13-9\"></path> <circle class=\"mark-dot\" cx=\"21\" cy=\"14\" r=\"4.5\"></circle></svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

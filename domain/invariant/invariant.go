@@ -93,26 +93,26 @@ func OK(findings []Finding) bool {
 // Check evaluates all invariants on one snapshot of the database, read-only. An error means that the database failed, not
 // that an invariant is violated. db must be a pool or connection, not a transaction that has begun.
 func Check(ctx context.Context, db store.DB, cfg Config) ([]Finding, error) {
-	return check(ctx, db, cfg, All())
-}
-
-func check(ctx context.Context, db store.DB, cfg Config, invariants []Invariant) ([]Finding, error) {
 	var findings []Finding
-	err := store.InTx(ctx, db, func(tx pgx.Tx) error {
-		findings = make([]Finding, 0, len(invariants))
-		if err := settings(ctx, tx, cfg); err != nil {
-			return err
+	err := store.InTx(ctx, db, func(tx pgx.Tx) (err error) {
+		if err = settings(ctx, tx, cfg); err == nil {
+			findings, err = evaluate(ctx, tx, cfg)
 		}
-		for _, inv := range invariants {
-			f, err := inv.find(ctx, tx, cfg.arguments())
-			if err != nil {
-				return fmt.Errorf("check invariant %d (%s): %w", inv.ID, inv.Name, err)
-			}
-			findings = append(findings, f)
-		}
-		return nil
+		return err
 	})
 	return findings, err
+}
+
+func evaluate(ctx context.Context, tx pgx.Tx, cfg Config) ([]Finding, error) {
+	findings := make([]Finding, 0, len(All()))
+	for _, i := range All() {
+		f, err := i.find(ctx, tx, cfg.arguments())
+		if err != nil {
+			return nil, fmt.Errorf("check invariant %d (%s): %w", i.ID, i.Name, err)
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
 }
 
 // settings give whole-table queries time and memory. Compiling them (JIT) would take longer than most of them run.

@@ -1,6 +1,8 @@
 package invariant_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,11 +37,11 @@ func plants() []plant {
 		{"two operations of one key", `ALTER TABLE operations DROP CONSTRAINT operations_identity; UPDATE operations SET key = 'key-6', user_id = md5('user6')::uuid WHERE key = 'key-5'`, 1, "key key-6", "is 2 operations", nil},
 
 		{"two open payments", `DROP INDEX one_open_payment; INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key, provider_payment_id)
-			SELECT md5('second')::uuid, order_id, 2, operation_id, 'PENDING', amount_minor, currency, provider, 'k2', 'pay_2' FROM payments WHERE id = md5('payment20')::uuid`, 2, "order ", "2 payment attempts", []int{12}},
+			SELECT md5('second')::uuid, order_id, 2, md5('second')::uuid, 'PENDING', amount_minor, currency, provider, 'k2', 'pay_2' FROM payments WHERE id = md5('payment20')::uuid`, 2, "order ", "2 payment attempts", []int{12}},
 
 		{"paid without money", `UPDATE payments SET status = 'FAILED' WHERE id = md5('payment5')::uuid`, 3, "order ", "with 0 succeeded payments", []int{12}},
 		{"paid twice", `INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key, provider_payment_id)
-			SELECT md5('second')::uuid, order_id, 2, operation_id, 'SUCCEEDED', amount_minor, currency, provider, 'k2', 'pay_2' FROM payments WHERE order_id = ` + o5, 3, "order ", "with 2 succeeded payments", []int{12}},
+			SELECT md5('second')::uuid, order_id, 2, md5('second')::uuid, 'SUCCEEDED', amount_minor, currency, provider, 'k2', 'pay_2' FROM payments WHERE order_id = ` + o5, 3, "order ", "with 2 succeeded payments", []int{12}},
 		{"paid another amount", `UPDATE payments SET amount_minor = amount_minor - 1 WHERE order_id = ` + o5, 3, "order ", "(minor units)", nil},
 		{"paid in another currency", `UPDATE payments SET currency = 'USD' WHERE order_id = ` + o5, 3, "order ", "USD", nil},
 		{"money for a canceled order", `UPDATE payments SET status = 'SUCCEEDED' WHERE id = md5('payment22')::uuid`, 3, "order ", "is CANCELED", []int{12}},
@@ -124,8 +126,8 @@ func refund(n, amount, currency string) string {
 }
 
 func received(due string, attempts int, at string) string {
-	return `UPDATE incoming_events SET status = 'RECEIVED', processed_at = NULL, next_attempt_at = ` + due + `, attempts = ` +
-		string(rune('0'+attempts/10)) + string(rune('0'+attempts%10)) + `, received_at = ` + at + ` WHERE id = md5('event5')::uuid`
+	return fmt.Sprintf(`UPDATE incoming_events SET status = 'RECEIVED', processed_at = NULL, next_attempt_at = %s, attempts = %d,
+		received_at = %s WHERE id = md5('event5')::uuid`, due, attempts, at)
 }
 
 func unwritten(kind, column, id string) string {
@@ -148,22 +150,13 @@ func TestEveryViolationIsFound(t *testing.T) {
 					require.NotZero(t, f.Violations)
 					requireExample(t, f, p.who, p.says)
 					found[f.ID] = true
-				case !contains(p.also, f.ID):
+				case !slices.Contains(p.also, f.ID):
 					require.True(t, f.OK, "invariant %d noticed, too: %v", f.ID, f.Examples)
 				}
 			}
 		})
 	}
 	require.Len(t, found, len(invariant.All()), "an invariant without a plant proves nothing")
-}
-
-func contains(list []int, id int) bool {
-	for _, n := range list {
-		if n == id {
-			return true
-		}
-	}
-	return false
 }
 
 func requireExample(t *testing.T, f invariant.Finding, who, says string) {

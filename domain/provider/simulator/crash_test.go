@@ -31,7 +31,7 @@ func runIfChild() {
 	if file == "" {
 		return
 	}
-	server, err := simulator.Open(simulator.Config{DataFile: file, WebhookURL: os.Getenv("SHOP"), Secret: secret})
+	server, err := simulator.Open(simulator.Config{DataFile: file, WebhookURL: os.Getenv("SHOP"), Secret: secret, PublicURL: "http://sim.test"})
 	if err != nil {
 		panic(err)
 	}
@@ -71,6 +71,7 @@ func TestKilledWhileWorking(t *testing.T) {
 					Key: name, Reference: name, Amount: money.Amount{Minor: 100, Currency: "RUB"}, ReturnURL: "http://shop.test/",
 				})
 				if err != nil {
+					time.Sleep(10 * time.Millisecond)
 					continue
 				}
 				mu.Lock()

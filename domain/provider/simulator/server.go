@@ -45,6 +45,9 @@ func Open(cfg Config) (*Server, error) {
 	if cfg.WebhookURL != "" && cfg.Secret == "" {
 		return nil, errors.New("simulator: webhooks need a secret")
 	}
+	if !strings.HasPrefix(cfg.PublicURL, "http") {
+		return nil, fmt.Errorf("simulator: public URL %q is no web address", cfg.PublicURL)
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -184,29 +184,30 @@ func TestReusedProcessNumberDoesNotBlockTheStart(t *testing.T) {
 func TestOwnerEnds(t *testing.T) {
 	t.Parallel()
 	for _, who := range users() {
-		for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT} {
-			t.Run(who.name+"/"+how.String(), func(t *testing.T) {
-				t.Parallel()
-				home := dir(t)
-				require.NoError(t, os.Mkdir(home, 0o755))
-				if who.as != nil {
-					require.NoError(t, os.Chown(home, int(who.as.Uid), int(who.as.Gid)))
-				}
-				dir := filepath.Join(home, "pg")
-				owner, server, url := runChild(t, who.as, dir)
-				create(t, url)
+		t.Run(who.name, func(t *testing.T) {
+			t.Parallel()
+			home := dir(t)
+			require.NoError(t, os.Mkdir(home, 0o755))
+			if who.as != nil {
+				require.NoError(t, os.Chown(home, int(who.as.Uid), int(who.as.Gid)))
+			}
+			dir := filepath.Join(home, "pg")
+			owner, server, url := runChild(t, who.as, dir)
+			create(t, url)
+			for n, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
 				query(t, url, write)
 				require.NoError(t, owner.Process.Signal(how))
 				_ = owner.Wait() // by a signal: an error
 
-				again, _, url := runChild(t, who.as, dir)
-				require.Equal(t, 1, query(t, url, count))
-				_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", server))
-				require.ErrorIs(t, err, os.ErrNotExist, "the first owner's server is gone, or a zombie")
-				require.NoError(t, again.Process.Signal(syscall.SIGTERM))
-				require.NoError(t, again.Wait())
-			})
-		}
+				last := server
+				owner, server, url = runChild(t, who.as, dir)
+				require.Equal(t, n+1, query(t, url, count), how.String())
+				_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", last))
+				require.ErrorIs(t, err, os.ErrNotExist, "the last owner's server is gone, or a zombie")
+			}
+			require.NoError(t, owner.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, owner.Wait())
+		})
 	}
 }
 
