@@ -22,7 +22,7 @@ import (
 // Config of the workers. Zero durations mean the defaults named here.
 type Config struct {
 	Lease   time.Duration // how long a dispatched row isn't dispatched again; default 60 s
-	Workers int           // jobs at a time in each queue; default 16
+	Workers int           // jobs at a time in each queue; 0 runs only the relay
 	Logger  *slog.Logger
 }
 
@@ -41,9 +41,6 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 	if cfg.Lease == 0 {
 		cfg.Lease = time.Minute
 	}
-	if cfg.Workers == 0 {
-		cfg.Workers = 16
-	}
 	j := &Jobs{pool: pool, executor: executor, applier: applier, cfg: cfg, wake: make(chan struct{}, 1)}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &operationWorker[CreatePaymentJob]{jobs: j})
@@ -53,6 +50,9 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 	river.AddWorker(workers, &applyEventWorker{jobs: j})
 	queues := map[string]river.QueueConfig{}
 	for _, name := range []string{queuePayments, queueWebhooks, queueFulfilment, queueNotify} {
+		if cfg.Workers == 0 {
+			break
+		}
 		queues[name] = river.QueueConfig{MaxWorkers: cfg.Workers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second}
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
@@ -85,6 +85,10 @@ func (j *Jobs) Wake() {
 
 // Run works until ctx ends, then lets running jobs finish (at most 20 s).
 func (j *Jobs) Run(ctx context.Context) error {
+	if j.cfg.Workers == 0 {
+		j.relay(ctx)
+		return nil
+	}
 	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start River: %w", err)
 	}

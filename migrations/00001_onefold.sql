@@ -155,7 +155,7 @@ CREATE TABLE orders (
     -- One order per cart, whatever key a second tab carries.
     CONSTRAINT one_order_per_cart UNIQUE (cart_id)
 ) WITH (fillfactor = 80);
-CREATE INDEX orders_user ON orders (user_id, created_at, id);
+CREATE INDEX orders_user ON orders (user_id, id); -- UUIDv7: in the order of creation
 CREATE INDEX orders_number ON orders (number);
 CREATE INDEX orders_review ON orders (created_at, id) WHERE needs_review;
 CREATE INDEX orders_unfulfilled ON orders (paid_at) WHERE status = 'PAID';
@@ -341,8 +341,9 @@ CREATE TABLE journal (
     detail            jsonb NOT NULL DEFAULT '{}'
 );
 CREATE INDEX journal_order ON journal (order_id, id) WHERE order_id IS NOT NULL;
-CREATE INDEX journal_operation ON journal (operation_id, id) WHERE operation_id IS NOT NULL;
-CREATE INDEX journal_event ON journal (incoming_event_id, id) WHERE incoming_event_id IS NOT NULL;
+-- What has an order is found by it; these two find the rest.
+CREATE INDEX journal_operation ON journal (operation_id, id) WHERE order_id IS NULL AND operation_id IS NOT NULL;
+CREATE INDEX journal_event ON journal (incoming_event_id, id) WHERE order_id IS NULL AND incoming_event_id IS NOT NULL;
 CREATE INDEX journal_trace ON journal (trace_id);
 CREATE INDEX journal_job ON journal (job_id) WHERE job_id IS NOT NULL;
 

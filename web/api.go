@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -46,16 +48,20 @@ func readJSON(c *fiber.Ctx, into any) error {
 	}
 	e := &fault.Error{Kind: fault.Invalid, Code: "MALFORMED_BODY", Message: "The body is not the JSON object that this call takes.", Err: err}
 	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
-		e.Fields = []fault.Field{{Field: fieldPath(string(semantic.JSONPointer)), Rule: "type", Message: "has the wrong JSON type"}}
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &semantic) && semantic.JSONPointer != "":
+		e.Fields = []fault.Field{{Field: fieldPath(semantic.JSONPointer), Rule: "type", Message: "has the wrong JSON type"}}
+	case errors.As(err, &syntactic) && errors.Is(err, jsontext.ErrDuplicateName):
+		e.Fields = []fault.Field{{Field: fieldPath(syntactic.JSONPointer), Rule: "unique", Message: "occurs twice"}}
 	}
 	return e
 }
 
 // fieldPath writes a JSON pointer as CONTRACT writes fields: /items/0/quantity → items[0].quantity.
-func fieldPath(pointer string) string {
+func fieldPath(pointer jsontext.Pointer) string {
 	var out strings.Builder
-	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+	for part := range pointer.Tokens() {
 		switch _, err := strconv.Atoi(part); {
 		case err == nil:
 			fmt.Fprintf(&out, "[%s]", part)
@@ -68,16 +74,17 @@ func fieldPath(pointer string) string {
 	return out.String()
 }
 
-// whole is a JSON number without a fraction, however it is written: 1, 1.0, 1e0.
+// whole is a JSON number without a fraction, however it is written: 1, 1.0, 1e0. What an int32 can't hold becomes its limit,
+// which every rule refuses.
 type whole int
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (w *whole) UnmarshalJSON(data []byte) error {
 	f, err := strconv.ParseFloat(string(data), 64)
-	if err != nil || f != float64(int64(f)) || f > 1<<31 || f < -(1<<31) {
+	if (err != nil && !errors.Is(err, strconv.ErrRange)) || (f != math.Trunc(f)) {
 		return fmt.Errorf("%q is not a whole number", data)
 	}
-	*w = whole(f)
+	*w = whole(min(max(f, math.MinInt32), math.MaxInt32))
 	return nil
 }
 
@@ -86,7 +93,15 @@ func paramID(c *fiber.Ctx, what string) (uuid.UUID, error) {
 	if err != nil {
 		return id, fault.Missing(what)
 	}
+	trace.Note(c.UserContext(), slog.String(what+"_id", id.String()))
 	return id, nil
+}
+
+// identify names the command's operation in the answer, whatever the answer will be.
+func identify(c *fiber.Ctx, i operation.Identity) {
+	id := i.ID().String()
+	trace.Note(c.UserContext(), slog.String("operation_id", id))
+	c.Set("Operation-Id", id)
 }
 
 func (h *Handlers) key(c *fiber.Ctx) (string, error) {
@@ -105,8 +120,6 @@ func (h *Handlers) key(c *fiber.Ctx) (string, error) {
 
 // answer writes a command's outcome: the same bytes for every try at the same intent.
 func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
-	trace.Note(c.UserContext(), slog.String("operation_id", out.ID.String()))
-	c.Set("Operation-Id", out.ID.String())
 	if out.Replayed {
 		c.Set("Idempotent-Replayed", "true")
 		h.Metrics.absorbed.WithLabelValues("operation").Inc()
@@ -116,7 +129,8 @@ func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
 	if out.Failure != nil {
 		return writeProblem(c, out.Failure, out.TraceID)
 	}
-	trace.Note(c.UserContext(), slog.String("order_id", out.Result.OrderID.String()))
+	trace.Note(c.UserContext(), slog.String("order_id", out.Result.OrderID.String()),
+		slog.String(out.Result.ResourceType+"_id", out.Result.ResourceID))
 	c.Set(fiber.HeaderLocation, "/api/"+out.Result.ResourceType+"s/"+out.Result.ResourceID)
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	return c.Status(out.Result.Code).SendString(out.Result.Body)

@@ -4,6 +4,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"onefold/domain/checkout"
+	"onefold/domain/operation"
 )
 
 type orderBody struct {
@@ -22,11 +23,12 @@ func (h *Handlers) apiOrderPlace(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	user := currentUser(c)
+	identify(c, operation.Identity{User: user.ID, Type: checkout.CreateOrder, Key: key})
 	var body orderBody
 	if err := readJSON(c, &body); err != nil {
 		return err
 	}
-	user := currentUser(c)
 	cmd := checkout.Command{
 		UserID: user.ID, Key: key, Currency: body.Currency, PromoCode: body.PromoCode, Delivery: body.Delivery, Email: user.Email, Locale: "en",
 	}
@@ -63,6 +65,7 @@ func (h *Handlers) apiPaymentRetry(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	identify(c, operation.Identity{User: currentUser(c).ID, Type: checkout.RetryPayment, Target: "order:" + id.String(), Key: key})
 	out, err := h.Desk.Retry(c.UserContext(), currentUser(c).ID, id, key)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -24,7 +25,7 @@ type productJSON struct {
 
 // apiProducts: GET /api/products[?currency=…].
 func (h *Handlers) apiProducts(c *fiber.Ctx) error {
-	currency := c.Query("currency", catalog.DefaultCurrency)
+	currency := strings.ToUpper(strings.TrimSpace(c.Query("currency", catalog.DefaultCurrency)))
 	if !money.Valid(currency) {
 		return fault.Validation(fault.Field{Field: "currency", Rule: "iso4217", Message: "must be a currency code such as RUB"})
 	}

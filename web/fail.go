@@ -76,8 +76,9 @@ func understand(err error) *fault.Error {
 // fail is Fiber's error handler: one line in the log, then a problem document or a page.
 func (h *Handlers) fail(c *fiber.Ctx, err error) error {
 	if len(c.Response().Header.Peek("Trace-Id")) == 0 { // refused before any middleware ran
-		c.SetUserContext(trace.Start(c.UserContext(), ""))
+		c.SetUserContext(trace.Start(c.UserContext(), c.Get("traceparent")))
 		c.Set("Trace-Id", trace.ID(c.UserContext()))
+		h.setSecureHeaders(c)
 	}
 	e := understand(err)
 	if e.Kind == fault.Internal || e.Kind == fault.Unavailable {
@@ -90,8 +91,8 @@ func (h *Handlers) fail(c *fiber.Ctx, err error) error {
 }
 
 func isMachine(path string) bool {
-	for _, prefix := range []string{"/api/", "/webhooks/", "/healthz", "/readyz", "/metrics"} {
-		if strings.HasPrefix(path, prefix) {
+	for _, prefix := range []string{"/api/", "/webhooks/", "/healthz/", "/readyz/", "/metrics/"} {
+		if strings.HasPrefix(path+"/", prefix) {
 			return true
 		}
 	}

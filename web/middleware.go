@@ -52,25 +52,31 @@ func recoverPanics(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// secure sets the headers that every answer carries (UX A.4). Nothing inline, nothing from elsewhere; forms may only lead to
-// us and to the hosted payment pages.
+// secure sets the headers that every answer carries.
 func (h *Handlers) secure(c *fiber.Ctx) error {
+	h.setSecureHeaders(c)
+	return c.Next()
+}
+
+// setSecureHeaders (UX A.4): nothing inline, nothing from elsewhere; forms may only lead to us and to the hosted payment pages.
+// Nothing is stored on the way unless a handler says otherwise.
+func (h *Handlers) setSecureHeaders(c *fiber.Ctx) {
 	formAction := strings.Join(append([]string{"'self'"}, h.PayOrigins...), " ")
 	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
 		"connect-src 'self'; form-action "+formAction+"; base-uri 'none'; frame-ancestors 'none'")
+	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set(fiber.HeaderReferrerPolicy, "same-origin")
 	c.Set("Cross-Origin-Opener-Policy", "same-origin")
 	if strings.HasPrefix(h.PublicURL, "https:") {
 		c.Set(fiber.HeaderStrictTransportSecurity, "max-age=31536000")
 	}
-	return c.Next()
 }
 
 // limitBody refuses what is too large or compressed (a small gzip can be a gigabyte).
 func limitBody(c *fiber.Ctx) error {
 	if c.Get(fiber.HeaderContentEncoding) != "" {
-		return fault.New(fault.Invalid, "BAD_REQUEST", "Content-Encoding is not supported; send the body as it is.")
+		return fault.New(fault.Invalid, "MALFORMED_BODY", "Content-Encoding is not supported; send the body as it is.")
 	}
 	if len(c.BodyRaw()) > maxBody {
 		return tooLarge()

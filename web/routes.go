@@ -13,6 +13,7 @@ func (h *Handlers) routes(app *fiber.App) {
 
 	// Providers.
 	app.Post("/webhooks/:provider", h.webhookReceive)
+	app.Use("/webhooks/", nowhere)
 
 	// API clients.
 	app.Get("/api/openapi.yaml", h.apiDescription)
@@ -23,6 +24,7 @@ func (h *Handlers) routes(app *fiber.App) {
 	api.Post("/orders/:id/payments", h.apiPaymentRetry)
 	api.Get("/payments/:id", h.apiPayment)
 	api.Get("/operations/:id", h.apiOperation)
+	api.Use(nowhere)
 
 	// Shoppers.
 	app.Get("/assets/:name", h.asset)
@@ -47,3 +49,6 @@ func (h *Handlers) routes(app *fiber.App) {
 	app.Post("/sign-out", h.signOut)
 	app.Post("/prefs", h.prefs)
 }
+
+// nowhere ends what only machines call: no cookie, no form token, no page.
+func nowhere(*fiber.Ctx) error { return fiber.ErrNotFound }

@@ -132,7 +132,7 @@ func refused(s source, imported string) string {
 		return slices.ContainsFunc(paths, func(p string) bool { return within(imported, p) })
 	}
 	switch {
-	case s.in("e2e") && is("onefold") && !is("onefold/domain/store/localpg", "onefold/domain/store/storetest"):
+	case s.in("e2e") && !s.in("e2e/bench") && is("onefold") && !is("onefold/domain/store/localpg", "onefold/domain/store/storetest"):
 		return "e2e is a black box: it starts the binary"
 	case !s.isTest() && !s.helpsTests() && (is(testOnly...) || forTests(imported)):
 		return "for tests only"
@@ -150,7 +150,7 @@ func refused(s source, imported string) string {
 		return "components know only their own view models"
 	case (s.in("migrations") || s.in("static")) && isModule(imported) && !(s.in("static/build") && is("onefold/static")):
 		return "migrations and static are leaves"
-	case is("onefold/cmd"):
+	case is("onefold/cmd") && !s.in("cmd"):
 		return "nothing imports a command"
 	}
 	return ""

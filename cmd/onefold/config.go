@@ -58,7 +58,7 @@ type config struct {
 	SMTPPassword  secret        `name:"smtp-password" env:"ONEFOLD_SMTP_PASSWORD" help:"Mail server's password."`
 	MailFrom      string        `name:"mail-from" env:"ONEFOLD_MAIL_FROM" default:"orders@onefold.example" help:"Sender of receipts."`
 	MaxConns      int32         `name:"max-conns" env:"ONEFOLD_MAX_CONNS" default:"24" help:"Database connections of the web, and again of the workers."`
-	Workers       int           `env:"ONEFOLD_WORKERS" default:"16" help:"Jobs at a time in each queue."`
+	Workers       int           `env:"ONEFOLD_WORKERS" default:"16" help:"Jobs at a time in each queue; 0 runs only the relay."`
 }
 
 // secret never shows its content.

@@ -3,10 +3,13 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"onefold/domain/fault"
 	"onefold/domain/store"
@@ -18,48 +21,32 @@ type Line struct {
 	Quantity  int
 }
 
-// Short names a product that has fewer units than asked for; Available is 0 for an unknown one.
+// Short names a product that is unknown or has fewer units than asked for.
 type Short struct {
 	ProductID string
-	Available int
 }
 
-// reserveSQL is all or nothing. `locked` takes the rows in the order of their ids, so that two orders with the same products
-// wait for each other instead of deadlocking, and holds their newest counters; nobody else can move them until COMMIT.
-// NO KEY UPDATE leaves foreign keys on products (basket and order lines) unhindered.
-const reserveSQL = `
-	WITH want AS (
-		SELECT id, sum(quantity) AS quantity FROM unnest($1::text[], $2::int[]) AS line(id, quantity) GROUP BY id
-	), locked AS MATERIALIZED (
-		SELECT p.id, want.quantity, p.on_hand - p.reserved AS free
-		FROM products p JOIN want ON want.id = p.id ORDER BY p.id FOR NO KEY UPDATE OF p
-	), verdict AS (
-		SELECT count(*) = (SELECT count(*) FROM want) AND bool_and(quantity > 0 AND quantity <= free) AS all_there FROM locked
-	), reserved AS (
-		UPDATE products p SET reserved = p.reserved + locked.quantity FROM locked, verdict
-		WHERE p.id = locked.id AND verdict.all_there AND p.on_hand - p.reserved >= locked.quantity
-	)
-	SELECT want.id, coalesce(locked.free, 0) FROM want LEFT JOIN locked ON locked.id = want.id
-	WHERE locked.id IS NULL OR want.quantity > locked.free OR want.quantity < 1 ORDER BY want.id`
-
-// QueueReserve takes the lines out of stock: every line, or none and the products that fell short in short, which is filled
-// when the batch is closed. Lines of one product are summed. Queue it last: its rows are the most wanted ones and stay
-// locked until COMMIT. Lock order in one transaction: promo code, cart, then stock.
+// QueueReserve takes the lines out of stock, one conditional UPDATE a product in the order of their ids, so that two orders with
+// the same products wait for each other instead of deadlocking. Products that fell short are in short when the batch is
+// closed: then the caller must roll back, because the others were taken. Lines of one product are summed. Queue it last: the
+// rows stay locked until COMMIT. Lock order in one transaction: promo code, cart, stock.
 func QueueReserve(b *pgx.Batch, lines []Line, short *[]Short) {
-	ids, quantities := make([]string, len(lines)), make([]int, len(lines))
-	for i, l := range lines {
-		ids[i], quantities[i] = l.ProductID, l.Quantity
+	sums := map[string]int{}
+	for _, l := range lines {
+		sums[l.ProductID] += l.Quantity
 	}
-	b.Queue(reserveSQL, ids, quantities).Query(func(rows pgx.Rows) error {
-		var err error
-		if *short, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Short]); err != nil {
-			return fmt.Errorf("reserve stock: %w", err)
-		}
-		return nil
-	})
+	for _, id := range slices.Sorted(maps.Keys(sums)) {
+		b.Queue(`UPDATE products SET reserved = reserved + $2 WHERE id = $1 AND $2 > 0 AND on_hand - reserved >= $2`, id, sums[id]).
+			Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 {
+					*short = append(*short, Short{ProductID: id})
+				}
+				return nil
+			})
+	}
 }
 
-// Reserve is QueueReserve on its own. An empty result means that everything is reserved.
+// Reserve is QueueReserve on its own. Unless the result is empty, the transaction must be rolled back.
 func Reserve(ctx context.Context, tx store.Querier, lines []Line) ([]Short, error) {
 	var short []Short
 	var b pgx.Batch
@@ -77,7 +64,7 @@ func OutOfStock(short []Short) error {
 	}
 	names := make([]string, len(short))
 	for i, s := range short {
-		names[i] = fmt.Sprintf("%s (%d left)", s.ProductID, s.Available)
+		names[i] = s.ProductID
 	}
 	return fault.New(fault.Conflict, "OUT_OF_STOCK", "Not enough in stock: "+strings.Join(names, ", ")+".")
 }

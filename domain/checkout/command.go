@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -47,6 +48,8 @@ type Command struct {
 	Name      string
 	Locale    string // "en" or "ru"
 	Cart      *Agreed
+
+	sent []Item // Items as they came, for the names of fields
 }
 
 // Agreed ties a command to the cart the shopper saw: what was in it and what it came to.
@@ -79,7 +82,7 @@ func (c Command) normalised() (Command, error) {
 	if tooLong(c.Name) {
 		breaks("name", fmt.Sprintf("max=%d", maxText), "is too long")
 	}
-	c.Items = normalItems(c.Items, breaks)
+	c.sent, c.Items = c.Items, normalItems(c.Items, breaks)
 	c.Delivery = normalDelivery(c.Delivery, breaks)
 	for _, text := range []struct{ field, value string }{{"promoCode", c.PromoCode}, {"name", c.Name}, {"email", c.Email}} {
 		if !storable(text.value) {
@@ -126,6 +129,12 @@ func normalItems(items []Item, breaks func(field, rule, message string)) []Item 
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ProductID < out[j].ProductID })
 	return out
+}
+
+// sentAs names the field in which a product was first sent: normalised items have another order.
+func (c Command) sentAs(productID string) string {
+	i := slices.IndexFunc(c.sent, func(item Item) bool { return operation.Text(item.ProductID) == productID })
+	return fmt.Sprintf("items[%d].productId", i)
 }
 
 func normalDelivery(d *Delivery, breaks func(field, rule, message string)) *Delivery {

@@ -50,13 +50,27 @@ func (d *Desk) Place(ctx context.Context, c Command) (operation.Outcome, error) 
 	if c.Cart == nil {
 		claim.Final = []string{"OUT_OF_STOCK", "PROMO_USED"}
 	}
+	known := basis{}
+	claim.Reads = func(b *pgx.Batch) { known.queue(b, claim.Identity.ID(), c) }
 	return d.Operations.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
-		return d.place(ctx, tx, op, c)
+		return d.place(ctx, tx, op, c, known)
 	})
 }
 
-func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command) (operation.Result, error) {
-	o, err := d.priced(ctx, tx, op, c)
+// basis is what an order depends on, read in the claim's round trip.
+type basis struct {
+	existing uuid.UUID // the order that this key made before its operation was cleaned away
+	products map[string]catalog.Product
+}
+
+func (k *basis) queue(b *pgx.Batch, operationID operation.ID, c Command) {
+	k.products = map[string]catalog.Product{}
+	order.QueueByOperation(b, operationID, &k.existing)
+	catalog.QueuePrices(b, productIDs(c.Items), c.Currency, c.Locale, k.products)
+}
+
+func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command, known basis) (operation.Result, error) {
+	o, err := priced(ctx, tx, op, c, known)
 	if err != nil {
 		return operation.Result{}, err
 	}
@@ -69,13 +83,12 @@ func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Co
 
 	b := &pgx.Batch{}
 	order.QueueCreate(b, o)
-	payment.QueueCreate(ctx, b, attempt)
-	outbox.Queue(ctx, b, outbox.OrderPlaced, "order.placed:"+o.ID.String(), o.ID)
-	journal.Queue(ctx, b, journal.Entry{
+	payment.QueueCreate(ctx, b, attempt, journal.Entry{
 		Kind: "order.awaiting_payment", OperationID: op.ID, OrderID: o.ID, PaymentID: attempt.ID,
 		Detail: map[string]any{"total": o.Total.String(), "to": order.AwaitingPayment},
 	})
-	op.Complete(b, result)
+	outbox.Queue(ctx, b, outbox.OrderPlaced, "order.placed:"+o.ID.String(), o.ID)
+	op.Complete(ctx, b, result)
 	var short []catalog.Short
 	catalog.QueueReserve(b, lines(c.Items), &short) // last: its rows stay locked until COMMIT
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -84,35 +97,26 @@ func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Co
 	return result, catalog.OutOfStock(short)
 }
 
-// priced reads what the order depends on, takes a promo use, and works out the total.
-func (d *Desk) priced(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command) (order.New, error) {
-	var existing uuid.UUID
-	products, promo := map[string]catalog.Product{}, catalog.Promo{}
-	b := &pgx.Batch{}
-	order.QueueByOperation(b, op.ID, &existing)
-	catalog.QueuePrices(b, productIDs(c.Items), c.Currency, c.Locale, products)
-	if c.PromoCode != "" {
-		catalog.QueuePromo(b, c.PromoCode, &promo)
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return order.New{}, fmt.Errorf("read prices: %w", err)
-	}
-	if existing != uuid.Nil {
-		return order.New{}, expired(op.ID, existing)
+// priced works out the order and its total, and takes a promo use.
+func priced(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command, known basis) (order.New, error) {
+	if known.existing != uuid.Nil {
+		return order.New{}, expired(op.ID, known.existing)
 	}
 	o := order.New{
 		ID: newID(), UserID: c.UserID, OperationID: op.ID, Email: c.Email, Name: c.Name, Locale: c.Locale, PromoCode: c.PromoCode,
 		Subtotal: money.Amount{Currency: c.Currency}, CreatedAt: op.Now,
 	}
-	if err := addLines(&o, c.Items, products); err != nil {
+	if err := addLines(&o, c, known.products); err != nil {
 		return o, err
 	}
+	percent := 0
 	if c.PromoCode != "" {
-		if err := promo.Refusal(); err != nil {
+		var err error
+		if percent, err = catalog.UsePromo(ctx, tx, c.PromoCode); err != nil {
 			return o, err
 		}
 	}
-	o.Discount = catalog.Discount(o.Subtotal, promo.Percent)
+	o.Discount = catalog.Discount(o.Subtotal, percent)
 	o.Total = money.Amount{Minor: o.Subtotal.Minor - o.Discount.Minor, Currency: c.Currency}
 	if c.Delivery != nil {
 		delivery, err := json.Marshal(c.Delivery)
@@ -128,19 +132,19 @@ func (d *Desk) priced(ctx context.Context, tx pgx.Tx, op *operation.Running, c C
 	return o, nil
 }
 
-func addLines(o *order.New, items []Item, products map[string]catalog.Product) error {
+func addLines(o *order.New, c Command, products map[string]catalog.Product) error {
 	var broken []fault.Field
-	for i, item := range items {
+	for _, item := range c.Items {
 		p, ok := products[item.ProductID]
 		switch {
 		case !ok:
 			broken = append(broken, fault.Field{
-				Field: fmt.Sprintf("items[%d].productId", i), Rule: "known", Message: item.ProductID + " is not sold in " + o.Subtotal.Currency,
+				Field: c.sentAs(item.ProductID), Rule: "known", Message: item.ProductID + " is not sold in " + o.Subtotal.Currency,
 			})
 			continue
 		case p.Kind != catalog.License:
 			broken = append(broken, fault.Field{
-				Field: fmt.Sprintf("items[%d].productId", i), Rule: "digital", Message: item.ProductID + " can't be ordered yet",
+				Field: c.sentAs(item.ProductID), Rule: "digital", Message: item.ProductID + " can't be ordered yet",
 			})
 			continue
 		}

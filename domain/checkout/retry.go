@@ -70,7 +70,7 @@ func (d *Desk) retry(ctx context.Context, tx pgx.Tx, op *operation.Running, orde
 	journal.Queue(ctx, b, journal.Entry{
 		Kind: "operation.completed", OperationID: op.ID, OrderID: orderID, PaymentID: attempt.ID, Detail: map[string]any{"resource": "payment " + attempt.ID.String()},
 	})
-	op.Complete(b, result)
+	op.Complete(ctx, b, result)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return operation.Result{}, fmt.Errorf("store attempt: %w", err)
 	}

@@ -200,9 +200,8 @@ func ListOrders(ctx context.Context, q store.Querier, userID, before uuid.UUID, 
 	rows, err := q.Query(ctx, `SELECT id, number, status, total_minor, currency, created_at,
 			(SELECT coalesce(sum(quantity), 0) FROM order_items i WHERE i.order_id = o.id),
 			ARRAY(SELECT product_id FROM order_items i WHERE i.order_id = o.id ORDER BY i.id LIMIT 3)
-		FROM orders o WHERE user_id = $1 AND ($2 = '00000000-0000-0000-0000-000000000000'::uuid
-			OR (created_at, id) < (SELECT created_at, id FROM orders WHERE id = $2 AND user_id = $1))
-		ORDER BY created_at DESC, id DESC LIMIT $3`, userID, before, limit)
+		FROM orders o WHERE user_id = $1 AND ($2 = '00000000-0000-0000-0000-000000000000'::uuid OR id < $2)
+		ORDER BY id DESC LIMIT $3`, userID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list orders: %w", err)
 	}

@@ -13,23 +13,12 @@ FROM operations GROUP BY key, user_id, type, target HAVING count(*) > 1`
 // resultsExist compares each named resource with its table. A resource type that isn't in the list is itself a violation:
 // otherwise a new kind of operation would escape.
 const resultsExist = `
-SELECT 'operation ' || op.id, format('%s is COMPLETED, but %s %s does not exist', op.type, op.resource_type, op.resource_id)
-FROM operations op WHERE op.status = 'COMPLETED' AND op.resource_type = 'order'
-	AND NOT EXISTS (SELECT FROM orders r WHERE r.id::text = op.resource_id)
-UNION ALL
-SELECT 'operation ' || op.id, format('%s is COMPLETED, but %s %s does not exist', op.type, op.resource_type, op.resource_id)
-FROM operations op WHERE op.status = 'COMPLETED' AND op.resource_type = 'payment'
-	AND NOT EXISTS (SELECT FROM payments r WHERE r.id::text = op.resource_id)
-UNION ALL
-SELECT 'operation ' || op.id, format('%s is COMPLETED, but %s %s does not exist', op.type, op.resource_type, op.resource_id)
-FROM operations op WHERE op.status = 'COMPLETED' AND op.resource_type IN ('refund', 'shipment')
-	AND NOT EXISTS (SELECT FROM refunds r WHERE r.id::text = op.resource_id)
-	AND NOT EXISTS (SELECT FROM shipments r WHERE r.id::text = op.resource_id)
-UNION ALL
-SELECT 'operation ' || op.id, format('%s is COMPLETED with resource type %s, which has no table here', op.type, coalesce(op.resource_type, 'none'))
-FROM operations op WHERE op.status = 'COMPLETED'
-	AND (op.resource_id IS NULL OR coalesce(op.resource_type, '') NOT IN ('order', 'payment', 'refund', 'shipment'))
-UNION ALL
-SELECT 'operation ' || op.id, format('CREATE_ORDER is COMPLETED, but order %s is not its own', op.order_id)
-FROM operations op WHERE op.status = 'COMPLETED' AND op.type = 'CREATE_ORDER'
-	AND NOT EXISTS (SELECT FROM orders o WHERE o.operation_id = op.id AND o.id = op.order_id)`
+SELECT 'operation ' || op.id, format('%s is COMPLETED, but its %s %s %s', op.type, coalesce(op.resource_type, 'result'),
+	coalesce(op.resource_id, ''), CASE WHEN o.id IS NOT NULL THEN 'is not its own' ELSE 'does not exist' END)
+FROM operations op
+LEFT JOIN orders o ON op.resource_type = 'order' AND o.id::text = op.resource_id
+LEFT JOIN payments p ON op.resource_type = 'payment' AND p.id::text = op.resource_id
+LEFT JOIN refunds r ON op.resource_type = 'refund' AND r.id::text = op.resource_id
+LEFT JOIN shipments s ON op.resource_type = 'shipment' AND s.id::text = op.resource_id
+WHERE op.status = 'COMPLETED' AND (coalesce(o.id, p.id, r.id, s.id) IS NULL
+	OR (op.type = 'CREATE_ORDER' AND (o.operation_id, o.id) IS DISTINCT FROM (op.id, op.order_id)))`

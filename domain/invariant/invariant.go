@@ -41,7 +41,7 @@ func All() []Invariant {
 		{9, "operations-move", "No operation stays PROCESSING, and no payment unresolved, without somebody looking in time.", operationsMove},
 		{10, "boxes-drain", "No inbox or outbox row past its limit is neither done nor set aside.", boxesDrain},
 		{11, "results-exist", "What a COMPLETED operation says it made is there.", resultsExist},
-		{12, "journal-complete", "Every state has its journal row.", journalComplete},
+		{12, "journal-complete", "Every state has its journal row.", journalComplete()},
 	}
 }
 

@@ -100,14 +100,14 @@ func plants() []plant {
 		{"result missing", `UPDATE operations SET resource_id = md5('nobody')::uuid WHERE id = md5('place5')::uuid`, 11, "operation ", "does not exist", nil},
 		{"payment missing", `UPDATE operations SET resource_id = md5('nobody')::uuid WHERE id = md5('pay5')::uuid`, 11, "operation ", "payment", nil},
 		{"refund missing", `UPDATE operations SET resource_type = 'refund' WHERE id = md5('pay5')::uuid`, 11, "operation ", "refund", nil},
-		{"no resource at all", `UPDATE operations SET resource_type = 'nothing' WHERE id = md5('pay5')::uuid`, 11, "operation ", "has no table here", nil},
+		{"no resource at all", `UPDATE operations SET resource_type = 'nothing' WHERE id = md5('pay5')::uuid`, 11, "operation ", "does not exist", nil},
 		{"somebody else's order", `UPDATE operations SET order_id = md5('order6')::uuid WHERE id = md5('place5')::uuid`, 11, "operation ", "is not its own", nil},
 
 		{"order's state unwritten", unwritten("order.fulfilled", "order_id", "order5"), 12, "order ", "order.fulfilled", nil},
 		{"order's beginning unwritten", unwritten("order.awaiting_payment", "order_id", "order5"), 12, "order ", "order.awaiting_payment", nil},
 		{"review unwritten", `UPDATE orders SET needs_review = true, review_reason = 'x' WHERE id = ` + o5, 12, "order ", "order.flagged", nil},
 		{"payment's state unwritten", unwritten("payment.succeeded", "payment_id", "payment5"), 12, "payment ", "payment.succeeded", nil},
-		{"payment's step unwritten", unwritten("payment.submitting", "payment_id", "payment5"), 12, "payment ", "left SUBMITTING", nil},
+		{"payment's step unwritten", unwritten("payment.submitting", "payment_id", "payment5"), 12, "payment ", "payment.submitting", nil},
 		{"event's end unwritten", unwritten("inbox.applied", "incoming_event_id", "event5"), 12, "event ", "inbox.applied", nil},
 		{"operation's end unwritten", unwritten("operation.completed", "operation_id", "pay5"), 12, "operation ", "operation.completed", nil},
 		{"refusal unwritten", `INSERT INTO operations (id, user_id, type, key, request_hash, status, failure_code, trace_id, completed_at)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,10 @@ const insert = `INSERT INTO journal (kind, trace_id, operation_id, order_id, pay
 SELECT k, $2, op, ord, pay, ev, ob, $8, d
 FROM unnest($1::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $9::jsonb[]) AS t(k, op, ord, pay, ev, ob, d)`
 
+// withoutNUL makes an encoded detail storable: jsonb refuses NUL, and one in somebody else's error text must not take the
+// transaction down. Escaped backslashes are stepped over.
+var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, `\ufffd`) //nolint:gochecknoglobals // a table
+
 // Append writes entries in one statement.
 func Append(ctx context.Context, q store.Querier, entries ...Entry) error {
 	if _, err := q.Exec(ctx, insert, arguments(ctx, entries)...); err != nil {
@@ -58,7 +63,7 @@ func arguments(ctx context.Context, entries []Entry) []any {
 		kinds[i], details[i] = e.Kind, "{}"
 		if e.Detail != nil {
 			if out, err := json.Marshal(e.Detail); err == nil {
-				details[i] = string(out)
+				details[i] = withoutNUL.Replace(string(out))
 			}
 		}
 		for n, id := range []uuid.UUID{e.OperationID, e.OrderID, e.PaymentID, e.EventID, e.OutboxID} {

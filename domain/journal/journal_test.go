@@ -72,5 +72,8 @@ func TestDetailWithNUL(t *testing.T) {
 	tx := storetest.Tx(t)
 	ctx := trace.Start(t.Context(), "")
 	require.NoError(t, journal.Append(ctx, tx, journal.Entry{Kind: "a.b", Detail: map[string]any{"error": "bad \x00 byte \xff"}}))
-	require.Len(t, lines(t, tx, trace.ID(ctx)), 1)
+	require.NoError(t, journal.Append(ctx, tx, journal.Entry{Kind: "a.b", Detail: map[string]any{"text": `\u0000 is no NUL, \\u0000 neither`}}))
+	got := lines(t, tx, trace.ID(ctx))
+	require.Equal(t, `{"error": "bad � byte �"}`, got[0].Detail)
+	require.Equal(t, `{"text": "\\u0000 is no NUL, \\\\u0000 neither"}`, got[1].Detail)
 }

@@ -19,7 +19,7 @@ type Amount struct {
 var decimal = regexp.MustCompile(`^(0|[1-9][0-9]{0,14})(\.[0-9]+)?$`) //nolint:gochecknoglobals // compiled once, never changed
 
 // Valid reports whether code is a known ISO 4217 currency.
-func Valid(code string) bool { return currency.IsValid(code) }
+func Valid(code string) bool { return code != "" && currency.IsValid(code) } // the library takes "" for a currency
 
 // Parse reads a decimal string with at most the currency's own number of digits after the point; "49.9", "49.90" and "49"
 // mean the same in RUB. Signs, exponents, spaces and more digits than the currency has are refused.

@@ -35,6 +35,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestValid(t *testing.T) {
+	t.Parallel()
+	require.True(t, money.Valid("RUB"))
+	for _, code := range []string{"", "rub", "XYZ", "RU", "RUB "} {
+		require.False(t, money.Valid(code), code)
+	}
+}
+
 func TestWriting(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"onefold/domain/crash"
 	"onefold/domain/fault"
@@ -32,12 +33,16 @@ type Claim struct {
 	// Final lists the fault codes that are results of this type: they bind the key and replay. Every other error binds
 	// nothing, and the same key may try again.
 	Final []string
+	// Reads adds statements to the claim's round trip; their results are there when Work starts. Nil means none. They may run
+	// more than once.
+	Reads func(b *pgx.Batch)
 }
 
 // Running is a claimed operation inside its transaction.
 type Running struct {
 	ID        ID
 	Now       time.Time // the transaction's time by the database's clock
+	claim     Claim
 	retention time.Duration
 	completed bool
 }
@@ -45,12 +50,27 @@ type Running struct {
 // Work does the thing inside the claim's transaction. It may call Complete to save a round trip; if not, Run completes.
 type Work func(tx pgx.Tx, op *Running) (Result, error)
 
-// Complete queues the operation's end. Its result is a command tag.
-func (op *Running) Complete(b *pgx.Batch, r Result) {
+// errRaced means that another row got the identity although the advisory locks said nobody would: run again and find it.
+var errRaced = errors.New("identity was taken meanwhile") //nolint:gochecknoglobals // sentinel
+
+// Complete queues the operation's row, which appears finished: a local operation is never seen half done.
+func (op *Running) Complete(ctx context.Context, b *pgx.Batch, r Result) {
 	op.completed = true
-	b.Queue(`UPDATE operations SET status = 'COMPLETED', order_id = $2, resource_type = $3, resource_id = $4, response_code = $5,
-		response_body = $6, next_attempt_at = NULL, completed_at = now(), expires_at = now() + $7::interval WHERE id = $1`,
-		op.ID, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil}, r.ResourceType, r.ResourceID, r.Code, r.Body, op.retention)
+	i := op.claim.Identity
+	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, order_id, resource_type, resource_id,
+			response_code, response_body, trace_id, completed_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 'COMPLETED', 1, $7, $8, $9, $10, $11, $12, now(), now() + $13::interval)
+		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
+		op.ID, i.User, i.Type, i.Target, i.Key, op.claim.Fingerprint, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil},
+		r.ResourceType, r.ResourceID, r.Code, r.Body, trace.ID(ctx), op.retention).Exec(once)
+}
+
+// once insists that a statement wrote its row.
+func once(tag pgconn.CommandTag) error {
+	if tag.RowsAffected() == 0 {
+		return errRaced
+	}
+	return nil
 }
 
 // Run executes work once for the claim's identity, or returns the result of the earlier execution.
@@ -61,9 +81,9 @@ func (op *Running) Complete(b *pgx.Batch, r Result) {
 func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	mine := false
 	for range 3 {
-		out, err := r.once(ctx, c, work)
-		if errors.Is(err, store.ErrCommitUnknown) {
-			mine = true
+		out, err := r.try(ctx, c, work)
+		if errors.Is(err, store.ErrCommitUnknown) || errors.Is(err, errRaced) {
+			mine = mine || !errors.Is(err, errRaced)
 			continue
 		}
 		out.Replayed = out.Replayed && !mine
@@ -78,14 +98,14 @@ func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	}
 }
 
-func (r *Runner) once(ctx context.Context, c Claim, work Work) (Outcome, error) {
+func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	var out Outcome
 	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
 		won, now, err := r.claimOrReplay(ctx, tx, c, &out)
 		if err != nil || !won {
 			return err
 		}
-		op := &Running{ID: c.Identity.ID(), Now: now, retention: r.Retention}
+		op := &Running{ID: c.Identity.ID(), Now: now, claim: c, retention: r.Retention}
 		result, err := work(tx, op)
 		if err != nil {
 			return fmt.Errorf("%w%w", errWorking, err)
@@ -114,7 +134,7 @@ func (op *Running) finish(ctx context.Context, tx pgx.Tx, result Result) error {
 		return nil
 	}
 	b := &pgx.Batch{}
-	op.Complete(b, result)
+	op.Complete(ctx, b, result)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("complete operation: %w", err)
 	}
@@ -133,13 +153,16 @@ func isFinal(c Claim, e *fault.Error) bool {
 // claimOrReplay takes the identity, or fills replayed with what an earlier try left there.
 func (r *Runner) claimOrReplay(ctx context.Context, tx pgx.Tx, c Claim, replayed *Outcome) (won bool, now time.Time, err error) {
 	for {
-		won, now, err = r.claim(ctx, tx, c)
-		if err != nil || won {
-			return won, now, err
-		}
-		*replayed, err = r.replay(ctx, tx, c)
-		if !errors.Is(err, errNobody) {
+		var earlier record
+		won, now, err = r.claim(ctx, tx, c, &earlier)
+		switch {
+		case err != nil:
 			return false, now, err
+		case earlier.found:
+			*replayed, err = r.replay(ctx, tx, c, earlier)
+			return false, now, err
+		case won:
+			return true, now, nil
 		}
 		if err := outlast(ctx, tx, c.Identity.ID()); err != nil {
 			return false, now, err
@@ -147,10 +170,7 @@ func (r *Runner) claimOrReplay(ctx context.Context, tx pgx.Tx, c Claim, replayed
 	}
 }
 
-// errNobody says that the identity is locked but has no row: it runs with other content, or its runner is just going away.
-var errNobody = errors.New("identity is locked and has no row") //nolint:gochecknoglobals // sentinel
-
-// outlast tells the two apart. A transaction that ends gives its locks back one by one, so a twin can hold the first while the
+// outlast tells a key that runs with other content from one whose runner is just going away. A transaction that ends gives its locks back one by one, so a twin can hold the first while the
 // second is still on its way; it needs microseconds for that. After success the identity is ours to claim.
 func outlast(ctx context.Context, tx pgx.Tx, id ID) error {
 	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', '100ms', true)`, lockNumber(id))
@@ -163,36 +183,44 @@ func outlast(ctx context.Context, tx pgx.Tx, id ID) error {
 	return nil
 }
 
-// claim takes the identity. won is false when the row exists already or the same key runs with other content.
-func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim) (won bool, now time.Time, err error) {
+// record is an operation's row as a claim finds it.
+type record struct {
+	Operation
+	found bool
+	hash  string
+}
+
+// claim locks the identity and looks for its row. won is false when somebody else holds it.
+func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim, earlier *record) (won bool, now time.Time, err error) {
 	id := c.Identity.ID()
 	b := &pgx.Batch{}
 	b.Queue(`SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', $2, true)`,
 		lockNumber(uuid.NewSHA1(id, []byte(c.Fingerprint))), strconv.FormatInt(r.Wait.Milliseconds(), 10))
-	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, next_attempt_at, trace_id)
-		SELECT $1, $2, $3, $4, $5, $6, 'PROCESSING', 1, now(), $7 WHERE pg_try_advisory_xact_lock($8)
-		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING RETURNING created_at`,
-		id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, trace.ID(ctx), lockNumber(id))
+	b.Queue(`SELECT pg_try_advisory_xact_lock($1), now()`, lockNumber(id)).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&won, &now)
+	})
+	b.Queue(`SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
+		FROM operations WHERE id = $1`, id).QueryRow(earlier.scan)
+	if c.Reads != nil {
+		c.Reads(b)
+	}
 	b.Queue(`SET LOCAL lock_timeout TO DEFAULT`)
-	results := tx.SendBatch(ctx, b)
-	defer func() { err = closing(results, err) }()
-	if _, err := results.Exec(); err != nil {
-		return false, now, fmt.Errorf("queue behind twins: %w", err)
-	}
-	err = results.QueryRow().Scan(&now)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, now, nil
-	}
-	if err != nil {
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return false, now, fmt.Errorf("claim operation: %w", err)
 	}
-	return true, now, nil
+	return won, now, nil
 }
 
-func closing(results pgx.BatchResults, err error) error {
-	if closeErr := results.Close(); err == nil && closeErr != nil {
-		return fmt.Errorf("finish batch: %w", closeErr)
+func (e *record) scan(row pgx.Row) error {
+	var orderID uuid.NullUUID
+	var kind, resource, body, failure *string
+	var code *int
+	err := row.Scan(&e.Status, &e.hash, &orderID, &kind, &resource, &code, &body, &failure, &e.TraceID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
 	}
+	e.found, e.FailureCode = true, value(failure)
+	e.Result = Result{OrderID: orderID.UUID, ResourceType: value(kind), ResourceID: value(resource), Code: value(code), Body: value(body)}
 	return err
 }
 
@@ -200,40 +228,22 @@ func lockNumber(id uuid.UUID) int64 {
 	return int64(binary.BigEndian.Uint64(id[8:])) //nolint:gosec // all 64 bits are meant
 }
 
-// replay answers from the stored row; errNobody if there is none.
-func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim) (Outcome, error) {
+// replay answers from the stored row.
+func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim, earlier record) (Outcome, error) {
 	id := c.Identity.ID()
-	op, hash, err := stored(ctx, tx, id)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return Outcome{}, errNobody
-	case err != nil:
-		return Outcome{}, fmt.Errorf("read operation: %w", err)
-	case hash != c.Fingerprint:
+	if earlier.hash != c.Fingerprint {
 		return Outcome{}, keyReused(id)
 	}
-	if op.Status == Processing {
+	if earlier.Status == Processing { // a system intent's row
 		return Outcome{}, inProgress(id)
 	}
-	out := Outcome{ID: id, Result: op.Result, TraceID: op.TraceID, Replayed: true}
-	if op.Status == Failed {
-		out.Failure = &fault.Error{Kind: fault.Conflict, Code: op.FailureCode, Message: op.Result.Body, OperationID: id.String()}
+	out := Outcome{ID: id, Result: earlier.Result, TraceID: earlier.TraceID, Replayed: true}
+	if earlier.Status == Failed {
+		out.Failure = &fault.Error{Kind: fault.Conflict, Code: earlier.FailureCode, Message: earlier.Result.Body, OperationID: id.String()}
 	}
 	return out, journal.Append(ctx, tx, journal.Entry{
-		Kind: "operation.replayed", OperationID: id, OrderID: op.Result.OrderID, Detail: map[string]any{"guard": "operations_identity"},
+		Kind: "operation.replayed", OperationID: id, OrderID: earlier.Result.OrderID, Detail: map[string]any{"guard": "operations_identity"},
 	})
-}
-
-func stored(ctx context.Context, q store.Querier, id ID) (op Operation, hash string, err error) {
-	var orderID uuid.NullUUID
-	var kind, resource, body, failure *string
-	var code *int
-	err = q.QueryRow(ctx, `SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
-		FROM operations WHERE id = $1`, id).
-		Scan(&op.Status, &hash, &orderID, &kind, &resource, &code, &body, &failure, &op.TraceID)
-	op.ID, op.FailureCode = id, value(failure)
-	op.Result = Result{OrderID: orderID.UUID, ResourceType: value(kind), ResourceID: value(resource), Code: value(code), Body: value(body)}
-	return op, hash, err
 }
 
 func value[T any](p *T) (v T) {
@@ -252,10 +262,16 @@ func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Out
 			return err
 		}
 		id := c.Identity.ID()
-		if _, err := tx.Exec(ctx, `UPDATE operations SET status = 'FAILED', failure_code = $2, response_code = 409, response_body = $3,
-			next_attempt_at = NULL, completed_at = now(), expires_at = now() + $4::interval WHERE id = $1`,
-			id, refusal.Code, refusal.Message, r.Retention); err != nil {
+		tag, err := tx.Exec(ctx, `INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, failure_code, response_code,
+				response_body, trace_id, completed_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, 'FAILED', 1, $7, 409, $8, $9, now(), now() + $10::interval)
+			ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
+			id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, refusal.Code, refusal.Message, trace.ID(ctx), r.Retention)
+		if err != nil {
 			return fmt.Errorf("store refusal: %w", err)
+		}
+		if err := once(tag); err != nil {
+			return err
 		}
 		failure := *refusal
 		failure.OperationID = id.String()

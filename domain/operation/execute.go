@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -202,13 +203,18 @@ func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, sentBefor
 	wait := max(Backoff(looks), advice)
 	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, lease_expires_at = NULL, last_error = $2,
 		sent_at = CASE WHEN $3 THEN NULL ELSE sent_at END, next_attempt_at = clock_timestamp() + $4::interval WHERE id = $1`,
-		op.ID, cause.Error(), !p.AnyTry, wait); err != nil {
+		op.ID, storable(cause.Error()), !p.AnyTry, wait); err != nil {
 		return fmt.Errorf("schedule next look: %w", err)
 	}
 	return journal.Append(ctx, tx, journal.Entry{
 		Kind: "operation.postponed", OperationID: op.ID, OrderID: op.OrderID.UUID,
 		Detail: map[string]any{"error": kind, "sent": p.AnyTry, "attempt": op.Attempt, "next_in_seconds": wait.Seconds()},
 	})
+}
+
+// storable keeps somebody else's error text from being refused by Postgres, which would lose the next look with it.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
 
 // Backoff is the pause before look number n (from 0): 0.5 s doubling to one hour, each ± 20 % so that an outage's victims

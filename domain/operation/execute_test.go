@@ -308,6 +308,17 @@ func TestAFailingRecordLeavesTheLeaseToRunOut(t *testing.T) {
 	require.Equal(t, 1, read(t, db, id).attempt)
 }
 
+func TestAnyErrorTextCanBeKept(t *testing.T) {
+	t.Parallel()
+	db := storetest.DB(t)
+	id := enqueue(t, db, "once")
+	s := &script{lookup: nothingThere, send: func(context.Context) error { return provider.Errorf(provider.Unknown, "garbage \x00\xff") }}
+	require.NoError(t, s.executor(db).Execute(t.Context(), id))
+	got := read(t, db, id)
+	require.Equal(t, 1, got.looks)
+	require.Contains(t, got.lastErr, "garbage")
+}
+
 func TestAnUnknownTypeStaysDue(t *testing.T) {
 	t.Parallel()
 	db := storetest.DB(t)

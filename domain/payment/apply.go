@@ -11,6 +11,7 @@ import (
 
 	"onefold/domain/inbox"
 	"onefold/domain/operation"
+	"onefold/domain/order"
 	"onefold/domain/provider"
 	"onefold/domain/store"
 	"onefold/domain/trace"
@@ -20,7 +21,7 @@ import (
 type Applier struct {
 	DB        store.DB
 	Providers map[string]provider.Payments // by name
-	MaxWaits  int                          // looks for an unknown object before its event is quarantined; 0 means 9 (about 4 minutes)
+	MaxWaits  int                          // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)
 }
 
 // Apply deals with one inbox row. Repeats, late and early events are all successes; only a failing database is an error.
@@ -59,16 +60,20 @@ func (a *Applier) judge(ctx context.Context, tx pgx.Tx, e inbox.Event) (v inbox.
 	}
 	paymentID, operationID, err := match(ctx, tx, e.Provider, *said)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return a.unknownObject(e)
+		return a.early(e, "unknown_object")
 	}
 	if err != nil {
 		return v, false, fmt.Errorf("find payment of event: %w", err)
 	}
-	v, err = apply(ctx, tx, paymentID, operationID, *said)
+	v, early, err := apply(ctx, tx, paymentID, operationID, *said)
+	if early && err == nil {
+		return a.early(e, "not_submitted")
+	}
 	return v, false, err
 }
 
-func (a *Applier) unknownObject(e inbox.Event) (inbox.Verdict, bool, error) {
+// early lets an event wait for what must come before it, but not for ever.
+func (a *Applier) early(e inbox.Event, reason string) (inbox.Verdict, bool, error) {
 	limit := a.MaxWaits
 	if limit == 0 {
 		limit = 9
@@ -76,7 +81,7 @@ func (a *Applier) unknownObject(e inbox.Event) (inbox.Verdict, bool, error) {
 	if e.Attempts+1 < limit {
 		return inbox.Verdict{}, true, nil
 	}
-	return inbox.Verdict{Status: inbox.Quarantined, Reason: "unknown_object"}, false, nil
+	return inbox.Verdict{Status: inbox.Quarantined, Reason: reason}, false, nil
 }
 
 // match finds our payment by the provider's ID or, while that isn't stored yet, by our reference.
@@ -87,27 +92,27 @@ func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Pa
 	return id, operationID, err
 }
 
-func apply(ctx context.Context, tx pgx.Tx, id uuid.UUID, operationID operation.ID, said provider.Payment) (inbox.Verdict, error) {
+func apply(ctx context.Context, tx pgx.Tx, id uuid.UUID, operationID operation.ID, said provider.Payment) (v inbox.Verdict, early bool, err error) {
 	op, err := lockOperation(ctx, tx, operationID)
 	if err != nil {
-		return inbox.Verdict{}, err
+		return v, false, err
 	}
 	learned, err := learn(ctx, tx, id, said, "event")
-	if err != nil {
-		return inbox.Verdict{}, err
+	if err != nil || learned.early {
+		return v, learned.early, err
 	}
-	v := inbox.Verdict{Status: inbox.NoChange, PaymentID: id, OrderID: learned.payment.OrderID}
+	v = inbox.Verdict{Status: inbox.NoChange, PaymentID: id, OrderID: learned.payment.OrderID}
 	switch {
 	case learned.contradiction != "":
 		v.Status, v.Reason = inbox.Quarantined, learned.contradiction
-		return v, nil
+		return v, false, order.Flag(ctx, tx, v.OrderID, id, learned.contradiction)
 	case learned.late:
 		v.Status, v.Reason = inbox.Stale, "payment_is_"+string(learned.payment.State)
 	case learned.moved:
 		v.Status = inbox.Applied
 	}
 	op.OrderID = uuid.NullUUID{UUID: learned.payment.OrderID, Valid: true}
-	return v, operation.Settle(ctx, tx, op, operation.Done("payment", id.String()))
+	return v, false, operation.Settle(ctx, tx, op, operation.Done("payment", id.String()))
 }
 
 // lockOperation takes the first lock of the order operation, order, payment. Retention may have removed the row.

@@ -36,15 +36,15 @@ func (n New) OperationID() operation.ID {
 	return operation.Identity{User: operation.System, Type: CreatePayment, Key: n.Key()}.ID()
 }
 
-// QueueCreate adds the attempt, its operation and their journal row to a batch: three command tags.
-func QueueCreate(ctx context.Context, b *pgx.Batch, n New) {
+// QueueCreate adds the attempt, its operation and their journal row to a batch, with what else the caller has to note.
+func QueueCreate(ctx context.Context, b *pgx.Batch, n New, also ...journal.Entry) {
 	b.Queue(`INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key)
 		VALUES ($1, $2, $3, $4, 'CREATED', $5, $6, $7, $8)`,
 		n.ID, n.OrderID, n.Attempt, n.OperationID(), n.Amount.Minor, n.Amount.Currency, n.Provider, n.Key())
 	operation.Enqueue(b, operation.Plan{Type: CreatePayment, Key: n.Key(), OrderID: n.OrderID, Trace: trace.ID(ctx)})
-	journal.Queue(ctx, b, journal.Entry{
+	journal.Queue(ctx, b, append(also, journal.Entry{
 		Kind: "payment.created", OperationID: n.OperationID(), OrderID: n.OrderID, PaymentID: n.ID, Detail: map[string]any{"attempt": n.Attempt},
-	})
+	})...)
 }
 
 // Creator carries on CREATE_PAYMENT operations.

@@ -27,14 +27,15 @@ import (
 	"onefold/domain/store"
 )
 
-// Main runs a package's tests, ends the server if one was started, and fails the package if its tests leave goroutines.
-func Main(m *testing.M) {
+// Main runs a package's tests, ends the server if one was started, and fails the package if its tests leave goroutines other
+// than the known ones that libraries never end.
+func Main(m *testing.M, known ...goleak.Option) {
 	inMain = true
 	code := m.Run()
 	stop()
 	if code == 0 {
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		if err := goleak.Find(); err != nil {
+		if err := goleak.Find(known...); err != nil {
 			fmt.Fprintln(os.Stderr, "storetest: the tests leave goroutines behind:", err)
 			code = 1
 		}

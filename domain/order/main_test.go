@@ -1,0 +1,9 @@
+package order_test
+
+import (
+	"testing"
+
+	"onefold/domain/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
