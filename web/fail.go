@@ -73,8 +73,15 @@ func understand(err error) *fault.Error {
 	return &fault.Error{Kind: fault.Internal, Code: "INTERNAL", Message: "Something went wrong on our side. Sending the same request again is safe.", Err: err}
 }
 
-// fail is Fiber's error handler: one line in the log, then a problem document or a page.
-func (h *Handlers) fail(c *fiber.Ctx, err error) error {
+// fail is Fiber's error handler: one line in the log, then a problem document or a page. Nothing above it catches a panic, so
+// a page that can't be shown is replaced by a line of text.
+func (h *Handlers) fail(c *fiber.Ctx, err error) (failed error) {
+	defer func() {
+		if r := recover(); r != nil {
+			h.Logger.LogAttrs(c.UserContext(), slog.LevelError, "error page failed", slog.Any("panic", r))
+			failed = c.Status(fiber.StatusInternalServerError).SendString("Something went wrong on our side.\n")
+		}
+	}()
 	if len(c.Response().Header.Peek("Trace-Id")) == 0 { // refused before any middleware ran
 		c.SetUserContext(trace.Start(c.UserContext(), c.Get("traceparent")))
 		c.Set("Trace-Id", trace.ID(c.UserContext()))

@@ -51,7 +51,7 @@ func gather(ctx context.Context, q store.Querier, orderID uuid.NullUUID, rootID 
 		if len(orders) > 0 {
 			in.Order = &orders[0]
 		}
-		return err
+		return reading("order", err)
 	})
 	var items []Item
 	into(b, &items, scanItem, `SELECT i.id, i.product_id, i.kind, i.name, i.quantity, i.price_minor, o.currency
@@ -96,8 +96,16 @@ func gather(ctx context.Context, q store.Querier, orderID uuid.NullUUID, rootID 
 func into[T any](b *pgx.Batch, list *[]T, scan pgx.RowToFunc[T], sql string, args ...any) {
 	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
 		*list, err = pgx.CollectRows(rows, scan)
-		return err
+		return reading("rows", err)
 	})
+}
+
+// reading names what went wrong while rows were taken in; nil stays nil.
+func reading(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", what, err)
 }
 
 func scanOrder(row pgx.CollectableRow) (o Order, err error) {
@@ -105,19 +113,19 @@ func scanOrder(row pgx.CollectableRow) (o Order, err error) {
 		&o.Total.Currency, &o.Subtotal.Minor, &o.Discount.Minor, &o.Total.Minor, &o.PromoCode, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.ClosedAt)
 	o.Subtotal.Currency, o.Discount.Currency = o.Total.Currency, o.Total.Currency
 	o.Email = maskEmail(o.Email)
-	return o, err
+	return o, reading("order", err)
 }
 
 func scanItem(row pgx.CollectableRow) (i Item, err error) {
 	err = row.Scan(&i.ID, &i.ProductID, &i.Kind, &i.Name, &i.Quantity, &i.Price.Minor, &i.Price.Currency)
-	return i, err
+	return i, reading("line", err)
 }
 
 func scanRefund(row pgx.CollectableRow) (r Refund, err error) {
 	err = row.Scan(&r.ID, &r.PaymentID, &r.OperationID, &r.Status, &r.Amount.Minor, &r.Amount.Currency, &r.Reason, &r.ProviderRefundID,
 		&r.CreatedAt, &r.UpdatedAt)
 	r.Reason = maskText(r.Reason)
-	return r, err
+	return r, reading("refund", err)
 }
 
 func scanLicense(row pgx.CollectableRow) (License, error) {

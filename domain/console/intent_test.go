@@ -22,7 +22,7 @@ import (
 func TestIntentOfAnOrderThatWentAllTheWay(t *testing.T) {
 	t.Parallel()
 	w, user := newWorld(t), uuid.New()
-	out := w.bought(t, user, "key-1")
+	out := w.bought(t, user)
 	orderID := out.Result.OrderID
 	for range 2 {
 		require.True(t, w.place(t, user, "key-1").Replayed)
@@ -79,7 +79,7 @@ func TestIntentOfAnOrderThatWentAllTheWay(t *testing.T) {
 func TestTimelineIsWholeSortedAndPlaced(t *testing.T) {
 	t.Parallel()
 	w, user := newWorld(t), uuid.New()
-	out := w.bought(t, user, "key-1")
+	out := w.bought(t, user)
 	w.place(t, user, "key-1")
 	in := w.find(t, out.Result.OrderID)
 
@@ -139,7 +139,7 @@ func TestUnknownPaymentIsUnknownWithANextLook(t *testing.T) {
 func TestWhatOnlyAPersonCanSettleIsBad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	out := w.bought(t, uuid.New(), "key-1")
+	out := w.bought(t, uuid.New())
 	id := out.Result.OrderID
 	require.Equal(t, console.Good, w.find(t, id).Verdict.State)
 
@@ -174,7 +174,7 @@ func TestReasonsOfBadOrders(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			out := w.bought(t, uuid.New(), "key-1")
+			out := w.bought(t, uuid.New())
 			w.exec(t, sql)
 			v := w.find(t, out.Result.OrderID).Verdict
 			require.Equal(t, console.Bad, v.State)

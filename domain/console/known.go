@@ -24,7 +24,7 @@ func OperationTypes() []string {
 // OutboxTypes lists what the type filter of outbox events may name.
 func OutboxTypes() []string { return []string{string(outbox.OrderPlaced), string(outbox.OrderPaid)} }
 
-// OperationStates, PaymentStates, EventStates and OutboxStates list what the state filters may name.
+// OperationStates lists what the state filter of operations may name; PaymentStates, EventStates and OutboxStates are its like.
 func OperationStates() []string {
 	return []string{string(operation.Processing), string(operation.Completed), string(operation.Failed)}
 }

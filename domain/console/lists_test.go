@@ -93,7 +93,7 @@ func TestUnknownFilterValuesAreNamed(t *testing.T) {
 func TestEachStateFilterMatchesItsRows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.bought(t, uuid.New(), "key-1")
+	w.bought(t, uuid.New())
 	w.place(t, uuid.New(), "key-2")
 	w.exec(t, `UPDATE payments SET provider = 'sim' WHERE status = 'CREATED'`)
 	w.exec(t, `UPDATE outbox_events SET parked_at = now(), last_error = 'mail to anna@example.com' WHERE dispatched_at IS NULL`)
@@ -156,7 +156,7 @@ func TestQueuesCountWhatNeedsAPerson(t *testing.T) {
 		require.Len(t, out, 6)
 		return out
 	}
-	w.bought(t, uuid.New(), "key-1")
+	w.bought(t, uuid.New())
 	w.place(t, uuid.New(), "key-2")
 	for name, n := range counts() {
 		require.Zero(t, n, name)

@@ -55,7 +55,10 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s|%d|%s", direction, c.at.UnixMicro(), c.id))
 }
 
-var errCursor = errors.New("not a cursor") //nolint:gochecknoglobals // sentinel
+var (
+	errCursor = errors.New("not a cursor")
+	errLimit  = errors.New("not a page size")
+)
 
 func parseCursor(text string) (c cursor, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -137,10 +140,12 @@ func parseLimit(text string) (int, error) {
 	if text == "" {
 		return defaultLimit, nil
 	}
-	if !slices.Contains([]string{"25", "50", "100", "200"}, text) {
-		return 0, errCursor
+	for _, n := range []int{25, 50, 100, 200} {
+		if strconv.Itoa(n) == text {
+			return n, nil
+		}
 	}
-	return strconv.Atoi(text)
+	return 0, errLimit
 }
 
 // read fetches one page: limit + 1 rows tell whether there are more.

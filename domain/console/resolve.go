@@ -114,7 +114,7 @@ func search(ctx context.Context, q store.Querier, text string) ([]Hit, error) {
 				return h, err
 			})
 			hits = append(hits, found...)
-			return err
+			return reading("hits", err)
 		})
 	}
 	if err := q.SendBatch(ctx, b).Close(); err != nil {
@@ -127,7 +127,7 @@ func search(ctx context.Context, q store.Querier, text string) ([]Hit, error) {
 func searchJob(ctx context.Context, q store.Querier, id int64) ([]Hit, error) {
 	var there bool
 	if err := q.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL`).Scan(&there); err != nil || !there {
-		return nil, err
+		return nil, reading("catalogue", err)
 	}
 	var raw []byte
 	err := q.QueryRow(ctx, `SELECT args FROM river_job WHERE id = $1`, id).Scan(&raw)

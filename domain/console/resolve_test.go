@@ -28,7 +28,7 @@ func (w *world) text(t *testing.T, sql string, args ...any) (out string) {
 func TestEveryKindOfIDLeadsToTheOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	out := w.bought(t, uuid.New(), "key-1")
+	out := w.bought(t, uuid.New())
 	id := out.Result.OrderID
 	w.exec(t, `INSERT INTO river_job (id, args, kind, max_attempts, queue) VALUES (99, jsonb_build_object('operation_id', $1::text), 'create_payment', 3, 'q'),
 		(98, jsonb_build_object('incoming_event_id', (SELECT id FROM incoming_events)), 'apply_event', 3, 'q')`, out.ID.String())

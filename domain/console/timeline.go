@@ -161,7 +161,7 @@ func factText(value any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	text, _ := json.Marshal(value) //nolint:errcheck,errchkjson // it came from JSON
+	text, _ := json.Marshal(value) //nolint:errchkjson // it came from JSON
 	return string(text)
 }
 

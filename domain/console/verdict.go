@@ -145,11 +145,12 @@ func (in *Intent) effects() []Effect {
 			state = done
 		}
 		if o := in.operation(t); o != nil {
-			switch {
-			case o.Status == operation.Processing:
+			switch o.Status {
+			case operation.Processing:
 				state = waiting
-			case o.Status == operation.Failed:
+			case operation.Failed:
 				state = failed
+			case operation.Completed:
 			}
 		}
 		if state != "" {

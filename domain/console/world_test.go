@@ -137,12 +137,12 @@ func (w *world) deliver(t *testing.T, eventID string, said provider.Payment) uui
 	return receipt.ID
 }
 
-// bought is an order that went all the way.
-func (w *world) bought(t *testing.T, user uuid.UUID, key string) operation.Outcome {
+// bought is an order that went all the way, under the key key-1 and by the event evt_key-1.
+func (w *world) bought(t *testing.T, user uuid.UUID) operation.Outcome {
 	t.Helper()
-	out := w.place(t, user, key)
+	out := w.place(t, user, "key-1")
 	w.work(t)
-	w.deliver(t, "evt_"+key, w.said(t, out.Result.OrderID, provider.Succeeded))
+	w.deliver(t, "evt_key-1", w.said(t, out.Result.OrderID, provider.Succeeded))
 	w.work(t)
 	return out
 }

@@ -21,7 +21,7 @@ func kinds() []struct{ name, column string } {
 		{"bonus", "order_id", "accrued"},
 		{"mail", "order_id", "sent"},
 	} {
-		for _, what := range strings.Fields(k.what) {
+		for what := range strings.FieldsSeq(k.what) {
 			list = append(list, struct{ name, column string }{k.noun + "." + what, k.column})
 		}
 	}

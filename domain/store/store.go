@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -165,14 +167,24 @@ func IsUnavailable(err error) bool {
 	if err == nil {
 		return false
 	}
+	var conn *pgconn.ConnectError
+	if errors.As(err, &conn) { // whatever the server says at the door (too many clients, not accepting connections…)
+		return true
+	}
 	code := SQLSTATE(err)
 	if code == "" {
-		var conn *pgconn.ConnectError
-		return errors.As(err, &conn) || errors.Is(err, ErrCommitUnknown) || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
+		return errors.Is(err, ErrCommitUnknown) || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || isCutOff(err)
 	}
 	switch code[:2] {
 	case "08", "53", "57", "58":
 		return true
 	}
 	return false
+}
+
+// isCutOff reports that an established connection ended without a word of the server, as when its process is killed.
+func isCutOff(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network) ||
+		pgconn.SafeToRetry(err)
 }
