@@ -25,10 +25,13 @@ func consolePage(section string) layout.ConsolePage {
 func consolePages(l i18n.Lang) []page {
 	return []page{
 		{name: "console-sign-in", body: console.SignIn(guestPage(), console.SignInModel{})},
+		{name: "console-overview", body: console.Overview(consolePage("overview"), overview())},
+		{name: "console-overview-calm", body: console.Overview(consolePage("overview"), console.OverviewModel{Queues: []console.Queue{{Name: "unknown_payments"}}})},
+		{name: "console-refused", body: console.Refused(shopPage(), console.ErrorModel{Title: i18n.In(l, "error.403.title"), Detail: i18n.In(l, "error.role", "viewer", "shopper"), Reference: trace})},
 		{name: "console-operations", body: console.Operations(consolePage("operations"), operations())},
 		{name: "console-operations-empty", body: console.Operations(consolePage("operations"), console.OperationsModel{})},
 		{name: "console-payments", body: console.Payments(consolePage("payments"), payments())},
-		{name: "console-payments-zero", body: console.Payments(consolePage("payments"), console.PaymentsModel{State: "UNKNOWN"})},
+		{name: "console-payments-zero", body: console.Payments(consolePage("payments"), console.PaymentsModel{Filter: console.Filter{State: "UNKNOWN", States: []string{"UNKNOWN"}, Providers: []string{"sim"}}})},
 		{name: "console-inbox", body: console.Inbox(consolePage("inbox"), inbox())},
 		{name: "console-outbox", body: console.Outbox(consolePage("outbox"), outbox())},
 		{name: "console-intent-ok", body: console.Intent(consolePage("operations"), intentOK())},
@@ -45,7 +48,7 @@ func consolePages(l i18n.Lang) []page {
 }
 
 func operations() console.OperationsModel {
-	m := console.OperationsModel{Pager: ui.Pager{Newer: "?before=x", Older: "?after=x"}}
+	m := console.OperationsModel{Filter: console.Filter{Types: []string{"CREATE_ORDER"}, States: []string{"PROCESSING", "COMPLETED", "FAILED"}}, Pager: ui.Pager{Newer: "?before=x", Older: "?after=x"}}
 	types := []string{"CREATE_PAYMENT", "CREATE_ORDER", "ISSUE_LICENSES", "ACCRUE_BONUS", "SEND_NOTIFICATION", "CREATE_PAYMENT", "CREATE_ORDER", "CREATE_ORDER"}
 	for i := range 14 {
 		r := console.OperationRow{
@@ -59,6 +62,16 @@ func operations() console.OperationsModel {
 			r.State, r.Result, r.OrderID = "FAILED", "OUT_OF_STOCK", ""
 		}
 		m.Rows = append(m.Rows, r)
+	}
+	return m
+}
+
+func overview() console.OverviewModel {
+	m := console.OverviewModel{Latest: operations().Rows[:6]}
+	for i, name := range []string{"unknown_payments", "stuck_operations", "failed_effects", "quarantined_events", "parked_events", "orders_in_review"} {
+		m.Queues = append(m.Queues, console.Queue{
+			Name: name, N: i % 3 * 7, More: i == 5, Age: time.Duration(i*i+1) * time.Minute, Oldest: now.Add(-time.Duration(i*i+1) * time.Minute), Over: i == 4, URL: path.ConsoleOperations(),
+		})
 	}
 	return m
 }

@@ -23,6 +23,7 @@ import (
 type Config struct {
 	Lease   time.Duration // how long a dispatched row isn't dispatched again; default 60 s
 	Workers int           // jobs at a time in each queue; 0 runs only the relay
+	Expire  time.Duration // how long an order waits for its payment; default 24 h
 	Logger  *slog.Logger
 }
 
@@ -41,9 +42,15 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 	if cfg.Lease == 0 {
 		cfg.Lease = time.Minute
 	}
+	if cfg.Expire == 0 {
+		cfg.Expire = 24 * time.Hour
+	}
 	j := &Jobs{pool: pool, executor: executor, applier: applier, cfg: cfg, wake: make(chan struct{}, 1)}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &operationWorker[CreatePaymentJob]{jobs: j})
+	river.AddWorker(workers, &operationWorker[WatchPaymentJob]{jobs: j})
+	river.AddWorker(workers, &operationWorker[CancelOrderJob]{jobs: j})
+	river.AddWorker(workers, &operationWorker[ExpireOrderJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[IssueLicensesJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[AccrueBonusJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[SendNotificationJob]{jobs: j})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/riverqueue/river"
 
+	"onefold/domain/checkout"
 	"onefold/domain/fulfilment"
 	"onefold/domain/journal"
 	"onefold/domain/operation"
@@ -58,12 +59,33 @@ type SendNotificationJob struct{ Operation }
 // Kind is River's name of the job.
 func (SendNotificationJob) Kind() string { return "send_notification" }
 
+// WatchPaymentJob looks at a pending payment.
+type WatchPaymentJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (WatchPaymentJob) Kind() string { return "watch_payment" }
+
+// CancelOrderJob closes an order for a shopper.
+type CancelOrderJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (CancelOrderJob) Kind() string { return "cancel_order" }
+
+// ExpireOrderJob closes an order that waited too long.
+type ExpireOrderJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (ExpireOrderJob) Kind() string { return "expire_order" }
+
 // operationJobs says which job carries on which type of operation, and in which queue.
 var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a table
 	queue string
 	args  func(Operation) river.JobArgs
 }{
 	payment.CreatePayment:       {queuePayments, func(o Operation) river.JobArgs { return CreatePaymentJob{o} }},
+	payment.WatchPayment:        {queuePayments, func(o Operation) river.JobArgs { return WatchPaymentJob{o} }},
+	checkout.CancelOrder:        {queuePayments, func(o Operation) river.JobArgs { return CancelOrderJob{o} }},
+	checkout.ExpireOrder:        {queuePayments, func(o Operation) river.JobArgs { return ExpireOrderJob{o} }},
 	fulfilment.IssueLicenses:    {queueFulfilment, func(o Operation) river.JobArgs { return IssueLicensesJob{o} }},
 	fulfilment.AccrueBonus:      {queueFulfilment, func(o Operation) river.JobArgs { return AccrueBonusJob{o} }},
 	fulfilment.SendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},

@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"onefold/domain/checkout"
 	"onefold/domain/crash"
 	"onefold/domain/inbox"
 	"onefold/domain/operation"
@@ -22,6 +23,7 @@ import (
 
 const (
 	pollEvery = 50 * time.Millisecond
+	lookEvery = 10 * time.Second // for orders that waited too long
 	batchSize = 500
 )
 
@@ -29,9 +31,14 @@ const (
 func (j *Jobs) relay(ctx context.Context) {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
+	var looked time.Time
 	failing := false
 	for {
 		full, err := j.round(ctx)
+		if err == nil && time.Since(looked) > lookEvery {
+			looked = time.Now()
+			_, err = checkout.PlanExpiry(ctx, j.pool, j.cfg.Expire, batchSize)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -110,7 +110,6 @@ CREATE TABLE carts (
     user_id      uuid NOT NULL REFERENCES users,
     status       text NOT NULL CHECK (status IN ('OPEN','ORDERED','MERGED')),
     checkout_key text UNIQUE,                     -- made by the server when checkout begins
-    currency     char(3) NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
     updated_at   timestamptz NOT NULL DEFAULT now()
 );
@@ -121,6 +120,17 @@ CREATE TABLE cart_items (
     product_id text NOT NULL REFERENCES products,
     quantity   integer NOT NULL CHECK (quantity BETWEEN 1 AND 99),
     PRIMARY KEY (cart_id, product_id)
+);
+
+-- Enquiries of the contact form: one per intent.
+CREATE TABLE leads (
+    id           uuid PRIMARY KEY,
+    user_id      uuid NOT NULL,
+    operation_id uuid NOT NULL UNIQUE,
+    name         text NOT NULL,
+    email        text NOT NULL,
+    message      text NOT NULL,
+    created_at   timestamptz NOT NULL DEFAULT now()
 );
 
 -- Orders.
@@ -146,6 +156,7 @@ CREATE TABLE orders (
     paid_at        timestamptz,
     fulfilled_at   timestamptz,
     closed_at      timestamptz,
+    expiry_planned_at timestamptz,
     CHECK (total_minor = subtotal_minor - discount_minor),
     CHECK (needs_review = (review_reason IS NOT NULL)),
     CHECK (status NOT IN ('PAID','FULFILLED','PARTIALLY_REFUNDED','REFUNDED') OR paid_at IS NOT NULL),
@@ -158,6 +169,7 @@ CREATE TABLE orders (
 CREATE INDEX orders_user ON orders (user_id, id); -- UUIDv7: in the order of creation
 CREATE INDEX orders_number ON orders (number);
 CREATE INDEX orders_review ON orders (created_at, id) WHERE needs_review;
+CREATE INDEX orders_unpaid ON orders (created_at) WHERE status = 'AWAITING_PAYMENT' AND expiry_planned_at IS NULL;
 CREATE INDEX orders_unfulfilled ON orders (paid_at) WHERE status = 'PAID';
 
 CREATE TABLE order_items (
@@ -348,5 +360,5 @@ CREATE INDEX journal_trace ON journal (trace_id);
 CREATE INDEX journal_job ON journal (job_id) WHERE job_id IS NOT NULL;
 
 -- +goose Down
-DROP TABLE journal, notifications, bonus_entries, shipments, licenses, outbox_events, incoming_events, refunds, payments,
+DROP TABLE leads, journal, notifications, bonus_entries, shipments, licenses, outbox_events, incoming_events, refunds, payments,
     order_items, orders, cart_items, carts, promo_codes, product_prices, products, operations, login_throttle, api_tokens, sessions, users;

@@ -97,7 +97,7 @@ func paramID(c *fiber.Ctx, what string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// identify names the command's operation in the answer, whatever the answer will be.
+// identify names the command's operation in the answer and the log, whatever the answer will be.
 func identify(c *fiber.Ctx, i operation.Identity) {
 	id := i.ID().String()
 	trace.Note(c.UserContext(), slog.String("operation_id", id))
@@ -118,8 +118,12 @@ func (h *Handlers) key(c *fiber.Ctx) (string, error) {
 	return key, err
 }
 
+// collections say where a new resource can be read.
+var collections = map[string]string{"order": "/api/orders/", "payment": "/api/payments/"} //nolint:gochecknoglobals // a table
+
 // answer writes a command's outcome: the same bytes for every try at the same intent.
 func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
+	c.Set("Operation-Id", out.ID.String())
 	if out.Replayed {
 		c.Set("Idempotent-Replayed", "true")
 		h.Metrics.absorbed.WithLabelValues("operation").Inc()
@@ -131,7 +135,9 @@ func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
 	}
 	trace.Note(c.UserContext(), slog.String("order_id", out.Result.OrderID.String()),
 		slog.String(out.Result.ResourceType+"_id", out.Result.ResourceID))
-	c.Set(fiber.HeaderLocation, "/api/"+out.Result.ResourceType+"s/"+out.Result.ResourceID)
+	if collection, ok := collections[out.Result.ResourceType]; ok && out.Result.Code != fiber.StatusOK {
+		c.Set(fiber.HeaderLocation, collection+out.Result.ResourceID)
+	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	return c.Status(out.Result.Code).SendString(out.Result.Body)
 }

@@ -69,7 +69,8 @@ func openShop(t *testing.T, db *pgxpool.Pool, options ...option) *shop {
 	h := &web.Handlers{
 		Config: web.Config{
 			PublicURL: s.base, PayOrigins: []string{"https://pay.test"}, Environment: "TEST", SessionKey: []byte("0123456789abcdef0123456789abcdef"),
-			Retention: time.Hour, Logger: slog.New(slog.DiscardHandler),
+			Retention: time.Hour,
+			Logger:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		},
 		DB:        db,
 		Desk:      &checkout.Desk{Operations: &operation.Runner{DB: db, Retention: time.Hour, Wait: 2 * time.Second}, Provider: "sim"},

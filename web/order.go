@@ -14,6 +14,7 @@ import (
 	"onefold/domain/account"
 	"onefold/domain/cart"
 	"onefold/domain/checkout"
+	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
 	"onefold/domain/order"
@@ -45,6 +46,7 @@ func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
 		Status: shop.StatusCard{
 			State: state, Amount: o.Total.Display(lang), Mail: account.MaskEmail(o.Email), CheckedAt: now,
 			PollEvery: shop.PollEvery(state, now.Sub(lastChange(o, last))),
+			CanCancel: o.Status == order.AwaitingPayment && last.Status != payment.Unknown,
 		},
 	}
 	if o.Discount.Minor > 0 {
@@ -152,13 +154,30 @@ func (h *Handlers) orderRetry(c *fiber.Ctx) error {
 	return redirect(c, path.Order(id.String()))
 }
 
+// orderCancel: POST /orders/{id}/cancel. The key is the order's own: canceling twice is one intent.
+func (h *Handlers) orderCancel(c *fiber.Ctx) error {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return err
+	}
+	_, err = h.Desk.Cancel(c.UserContext(), currentUser(c).ID, id, "cancel-"+id.String())
+	if err != nil && fault.KindOf(err) != fault.InProgress { // the page shows how it goes on
+		return err
+	}
+	return redirect(c, path.Order(id.String()))
+}
+
 // orderBuyAgain: POST /orders/{id}/buy-again fills the open basket, which has its own key: a new purchase on purpose.
 func (h *Handlers) orderBuyAgain(c *fiber.Ctx) error {
 	id, err := paramID(c, "order")
 	if err != nil {
 		return err
 	}
-	if err := cart.Copy(c.UserContext(), h.DB, currentUser(c).ID, id); err != nil {
+	user := currentUser(c)
+	if user.ID == (account.ID{}) { // a visitor has no order, and there is nobody whose basket could be filled
+		return fault.Missing("order")
+	}
+	if err := cart.Copy(c.UserContext(), h.DB, user.ID, id); err != nil {
 		return err
 	}
 	return redirect(c, path.Cart())

@@ -68,11 +68,18 @@ func (h *Handlers) signOut(c *fiber.Ctx) error {
 // prefs: POST /prefs keeps language and theme in cookies.
 func (h *Handlers) prefs(c *fiber.Ctx) error {
 	if lang := i18n.Lang(c.FormValue("lang")); lang.Valid() {
-		c.Cookie(&fiber.Cookie{Name: cookieLang, Value: string(lang), Path: "/", MaxAge: yearOfSeconds, SameSite: fiber.CookieSameSiteLaxMode})
+		h.keepPref(c, cookieLang, string(lang))
 	}
 	switch theme := c.FormValue("theme"); theme {
 	case "system", "light", "dark":
-		c.Cookie(&fiber.Cookie{Name: cookieTheme, Value: theme, Path: "/", MaxAge: yearOfSeconds, SameSite: fiber.CookieSameSiteLaxMode})
+		h.keepPref(c, cookieTheme, theme)
 	}
 	return back(c, c.FormValue("return"), path.Home())
+}
+
+// keepPref sets a cookie that says nothing about anybody; scripts may read it.
+func (h *Handlers) keepPref(c *fiber.Ctx, name, value string) {
+	c.Cookie(&fiber.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: yearOfSeconds, Secure: h.secureCookies(), SameSite: fiber.CookieSameSiteLaxMode,
+	})
 }

@@ -23,6 +23,7 @@ import (
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
+	"onefold/domain/order"
 	"onefold/domain/payment"
 	"onefold/domain/provider"
 	"onefold/domain/provider/sim"
@@ -84,13 +85,16 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 				Provider:  s.sim,
 				ReturnURL: func(id uuid.UUID) string { return public + path.WithQuery(path.PayReturn(), "order", id.String()) },
 			}.Handler(),
+			payment.WatchPayment:        payment.Watcher{Provider: s.sim}.Handler(),
+			checkout.CancelOrder:        checkout.Closer{Provider: s.sim, To: order.Canceled, Keep: s.cfg.Retention}.Handler(),
+			checkout.ExpireOrder:        checkout.Closer{Provider: s.sim, To: order.Expired}.Handler(),
 			fulfilment.IssueLicenses:    fulfilment.License(),
 			fulfilment.AccrueBonus:      fulfilment.Bonus(),
 			fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
 		},
 	}
 	applier := &payment.Applier{DB: s.work, Providers: s.providers()}
-	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Logger: s.log})
+	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log})
 }
 
 func mailDomain(public string) string {
@@ -121,7 +125,7 @@ func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
 			Retention: s.cfg.Retention, Logger: s.log,
 		},
 		DB:     s.pool,
-		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.pool, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name()},
+		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.pool, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name(), Wake: wake},
 		Tokens: account.NewTokens(s.pool, time.Now), Providers: s.providers(), Wake: wake, Ready: s.ready, River: river,
 		Metrics: web.NewMetrics(), Now: time.Now,
 	}), nil
@@ -157,7 +161,9 @@ func (s *server) run(ctx context.Context, listener net.Listener, doWork bool) er
 		})
 		group.Go(func() error {
 			<-ctx.Done()
-			return s.web.ShutdownWithTimeout(10 * time.Second)
+			err := s.web.ShutdownWithTimeout(10 * time.Second)
+			_ = listener.Close() // a shutdown that comes before the server began to accept knows nothing of its listener
+			return err
 		})
 	}
 	if doWork {
@@ -169,11 +175,12 @@ func (s *server) run(ctx context.Context, listener net.Listener, doWork bool) er
 	return err
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen names the setting that an unusable address comes from.
+func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		return nil, fmt.Errorf("%s: listen on %s: %w", setting, addr, err)
 	}
 	return l, nil
 }

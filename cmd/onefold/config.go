@@ -48,6 +48,7 @@ type config struct {
 	PublicURL     string        `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
 	Retention     time.Duration `name:"operation-retention" env:"ONEFOLD_OPERATION_RETENTION" default:"720h" help:"How long a key and its result are kept after the end."`
 	Lease         time.Duration `env:"ONEFOLD_LEASE" default:"60s" help:"How long one try may own an operation."`
+	OrderTTL      time.Duration `name:"order-ttl" env:"ONEFOLD_ORDER_TTL" default:"24h" help:"How long an order waits for its payment before it expires."`
 	LogFormat     string        `env:"ONEFOLD_LOG_FORMAT" default:"json" enum:"json,text" help:"Log lines on standard error (${enum})."`
 	LogLevel      string        `env:"ONEFOLD_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Lowest level that is logged (${enum})."`
 	Environment   string        `env:"ONEFOLD_ENVIRONMENT" default:"PROD" help:"The badge of the console."`
@@ -84,6 +85,12 @@ func (c *config) validate() error {
 	}
 	if c.Lease < time.Second {
 		return errors.New("--lease (ONEFOLD_LEASE) must be at least 1s")
+	}
+	if c.MaxConns < 1 {
+		return errors.New("--max-conns (ONEFOLD_MAX_CONNS) must be at least 1")
+	}
+	if c.Workers < 0 {
+		return errors.New("--workers (ONEFOLD_WORKERS) must not be negative")
 	}
 	if c.Retention <= 0 {
 		return errors.New("--operation-retention (ONEFOLD_OPERATION_RETENTION) must be positive")

@@ -46,19 +46,24 @@ func (c *demoCmd) Run(ctx context.Context) error {
 	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the database's user must reach its folder below
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	postgres, err := localpg.Start(ctx, localpg.Config{Dir: filepath.Join(c.Data, "postgres"), Log: log})
+	postgres, err := localpg.Start(ctx, localpg.Config{Dir: filepath.Join(c.Data, "postgres"), Log: log, Owned: c.removeDemoFile})
 	if err != nil {
 		return err
 	}
 	err = c.serve(ctx, postgres, log)
-	return errors.Join(err, postgres.Stop())
+	return errors.Join(err, c.removeDemoFile(), postgres.Stop())
+}
+
+// removeDemoFile: whoever waits for demo.json must not find one that tells of a demo that ended.
+func (c *demoCmd) removeDemoFile() error {
+	if err := os.Remove(filepath.Join(c.Data, "demo.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove old demo.json: %w", err)
+	}
+	return nil
 }
 
 func (c *demoCmd) serve(ctx context.Context, postgres *localpg.Instance, log *slog.Logger) error {
 	ready := filepath.Join(c.Data, "demo.json")
-	if err := os.Remove(ready); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove old demo.json: %w", err)
-	}
 	master, err := masterSecret(filepath.Join(c.Data, "secret"))
 	if err != nil {
 		return err
@@ -66,15 +71,15 @@ func (c *demoCmd) serve(ctx context.Context, postgres *localpg.Instance, log *sl
 	if err := migrate(ctx, postgres.URL()); err != nil {
 		return err
 	}
-	web, err := listen(ctx, c.Addr)
+	web, err := listen(ctx, "--addr (ONEFOLD_ADDR)", c.Addr)
 	if err != nil {
 		return err
 	}
-	provider, err := listen(ctx, c.SimAddr)
+	provider, err := listen(ctx, "--sim-addr (ONEFOLD_SIM_ADDR)", c.SimAddr)
 	if err != nil {
 		return err
 	}
-	mail, err := listen(ctx, "127.0.0.1:0")
+	mail, err := listen(ctx, "mail sink", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

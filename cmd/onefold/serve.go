@@ -25,7 +25,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	}
 	var listener net.Listener
 	if c.Web {
-		if listener, err = listen(ctx, c.Addr); err != nil {
+		if listener, err = listen(ctx, "--addr (ONEFOLD_ADDR)", c.Addr); err != nil {
 			return err
 		}
 		c.Addr = listener.Addr().String()

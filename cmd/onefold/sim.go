@@ -34,11 +34,11 @@ func (c *simCmd) Run(ctx context.Context) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	web, err := listen(ctx, c.SimAddr)
+	web, err := listen(ctx, "--sim-addr (ONEFOLD_SIM_ADDR)", c.SimAddr)
 	if err != nil {
 		return err
 	}
-	mail, err := listen(ctx, c.SMTPAddr)
+	mail, err := listen(ctx, "--smtp-addr (ONEFOLD_SMTP_ADDR)", c.SMTPAddr)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,7 @@ func simulate(ctx context.Context, web, mail net.Listener, data, webhook, secret
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		closed := sim.Close() // first: it ends hanging answers
+		_ = mail.Close()      // a close that comes before the sink began to accept knows nothing of its listener
 		return errors.Join(server.Shutdown(stop), closed)
 	})
 	return group.Wait()

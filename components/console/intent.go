@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ type IntentModel struct {
 	Kind     string // "order" or "operation"
 	Name     string // an order's number, or an operation's type
 	State    string // of the order or the operation
+	Facts    []string // what it is about, already translated: sum, things, time
 	Verdict  Verdict
 	Diagram  Diagram
 	Identity []Identity
@@ -40,24 +42,39 @@ type Verdict struct {
 	Orders   int
 	Charges  int // successful payments
 	Effects  int
-	Reason   string // the violation in words, already translated; for VerdictBad
+	Guards   []Guard
+	Reasons  []string // why it isn't "ok", already translated, worst first
+}
+
+// Guard is what absorbed repeats, and how many.
+type Guard struct {
+	Name  string
+	Count int
 }
 
 // Identity is one ID that belongs to the intent.
 type Identity struct {
-	Kind   string // order, operation, key, payment, provider_payment, trace, event, outbox, job, refund, shipment, user
+	Kind   string // order, operation, key, payment, provider_payment, trace, event, outbox, job, refund, shipment, license, user
 	Value  string
 	Entity string // whose state State is: operation, order, payment…; empty without one
 	State  string
 	Note   string // e.g. "attempt 2"; already translated
+	Masked bool   // not worth copying
+	Minor  bool   // shown on demand
 }
 
 // Entry is one journal row.
 type Entry struct {
 	ID     int64
 	At     time.Time
-	Kind   string   // picks the sentence and the lane: "payment.succeeded"
+	Kind   string   // picks the sentence: "payment.succeeded"
+	Lane   string   // where it happened: operation, order, payment, provider, inbox, outbox, job, effect, mail, operator, http
+	From   string   // the state change; empty for none
+	To     string
+	Guard  string   // what absorbed a repeat
 	Detail []Detail // already redacted
+	// Omitted says how many entries were left out before this one.
+	Omitted int
 }
 
 // Detail is a named value of an entry.
@@ -65,8 +82,9 @@ type Detail struct{ Name, Value string }
 
 // Next is something planned: Key names the word "next.<Key>": reconcile, lease, dispatch, expire.
 type Next struct {
-	Key string
-	At  time.Time
+	Key     string
+	Subject string // an operation's or event's type
+	At      time.Time
 }
 
 func (v Verdict) tone() ui.Tone {
@@ -104,11 +122,17 @@ func (v Verdict) sum(ctx context.Context) string {
 	}, "\u00a0· ")
 }
 
-func (v Verdict) text(ctx context.Context) string {
-	if v.Kind == VerdictBad && v.Reason != "" {
-		return v.Reason
+// named is "operations_identity × 3" for each guard.
+func (g Guard) named() string { return g.Name + " × " + strconv.Itoa(g.Count) }
+
+// identities divides the IDs into those shown at once and those on demand.
+func (m IntentModel) identities(minor bool) (list []Identity) {
+	for _, id := range m.Identity {
+		if id.Minor == minor {
+			list = append(list, id)
+		}
 	}
-	return i18n.T(ctx, "intent.verdict."+string(v.Kind)+".text")
+	return list
 }
 
 func (m IntentModel) title(ctx context.Context) string {

@@ -10,11 +10,17 @@ import (
 	"onefold/components/ui"
 )
 
+// Filter is what a list shows; an empty field shows all. The lists say what a person may choose; nil offers no choice.
+type Filter struct {
+	State, Type, Provider, Limit string
+	States, Types, Providers     []string
+}
+
 // OperationsModel is a page of operations, newest first.
 type OperationsModel struct {
-	State string // the filter: PROCESSING, COMPLETED, FAILED; empty shows all
-	Rows  []OperationRow
-	Pager ui.Pager
+	Filter Filter
+	Rows   []OperationRow
+	Pager  ui.Pager
 }
 
 // OperationRow is one intent.
@@ -26,16 +32,16 @@ type OperationRow struct {
 	OrderID   string // empty while there is none
 	Order     string // its number
 	Attempts  int
-	Result    string    // "order 1042", a failure code or the last error
+	Result    string    // what it made, a failure code or the last error
 	NextAt    time.Time // next look of an unfinished one; zero otherwise
 	CreatedAt time.Time
 }
 
 // PaymentsModel is a page of payment attempts, newest first.
 type PaymentsModel struct {
-	State string
-	Rows  []PaymentRow
-	Pager ui.Pager
+	Filter Filter
+	Rows   []PaymentRow
+	Pager  ui.Pager
 }
 
 // PaymentRow is one attempt to take money.
@@ -53,9 +59,9 @@ type PaymentRow struct {
 
 // InboxModel is a page of what came from outside, newest first.
 type InboxModel struct {
-	State string
-	Rows  []InboxRow
-	Pager ui.Pager
+	Filter Filter
+	Rows   []InboxRow
+	Pager  ui.Pager
 }
 
 // InboxRow is one event, however often it was delivered.
@@ -72,11 +78,19 @@ type InboxRow struct {
 	ReceivedAt time.Time
 }
 
+// address leads to the order that the event was matched with, otherwise to what a search for it says.
+func (r InboxRow) address() string {
+	if r.OrderID != "" {
+		return path.ConsoleIntent(r.OrderID)
+	}
+	return path.Go(r.ID)
+}
+
 // OutboxModel is a page of what happened here, newest first.
 type OutboxModel struct {
-	State string // WAITING, DISPATCHED, PARKED
-	Rows  []OutboxRow
-	Pager ui.Pager
+	Filter Filter
+	Rows   []OutboxRow
+	Pager  ui.Pager
 }
 
 // OutboxRow is one fact with consequences.
@@ -92,24 +106,20 @@ type OutboxRow struct {
 	CreatedAt time.Time
 }
 
-// States a list can be filtered by, as they stand in the address.
-func operationStates() []string { return []string{"PROCESSING", "COMPLETED", "FAILED"} }
+// limits are the page sizes, as they stand in the address.
+func limits() []string { return []string{"25", "50", "100", "200"} }
 
-func paymentStates() []string {
-	return []string{"CREATED", "SUBMITTING", "PENDING", "UNKNOWN", "SUCCEEDED", "CANCELED", "FAILED", "PARTIALLY_REFUNDED", "REFUNDED"}
-}
+// any says that the list doesn't show everything.
+func (f Filter) any() bool { return f.State != "" || f.Type != "" || f.Provider != "" }
 
-func inboxStates() []string {
-	return []string{"RECEIVED", "APPLIED", "NO_CHANGE", "STALE", "IGNORED", "QUARANTINED"}
-}
-
-func outboxStates() []string { return []string{"WAITING", "DISPATCHED", "PARKED"} }
-
-// chips are the filters of a list: all, then each state. The first page of each, since a cursor belongs to a filter.
-func chips(ctx context.Context, address, entity string, states []string, current string) []ui.Chip {
-	list := []ui.Chip{{Label: i18n.T(ctx, "console.all"), URL: address, Active: current == ""}}
-	for _, s := range states {
-		list = append(list, ui.Chip{Label: i18n.Status(ctx, entity, s), URL: path.WithQuery(address, "state", s), Active: s == current})
+// chips are the states: all, then each. Other filters stay; a cursor belongs to a filter, so each starts at the newest page.
+func (f Filter) chips(ctx context.Context, address, entity string) []ui.Chip {
+	with := func(state string) string {
+		return path.WithQuery(address, "state", state, "type", f.Type, "provider", f.Provider, "limit", f.Limit)
+	}
+	list := []ui.Chip{{Label: i18n.T(ctx, "console.all"), URL: with(""), Active: f.State == ""}}
+	for _, s := range f.States {
+		list = append(list, ui.Chip{Label: i18n.Status(ctx, entity, s), URL: with(s), Active: s == f.State})
 	}
 	return list
 }

@@ -27,7 +27,7 @@ func rows(entries []Entry) []row {
 		if n := len(list); n > 0 {
 			previous := &list[n-1]
 			gap := e.At.Sub(previous.last)
-			if previous.Kind == e.Kind && gap <= silence {
+			if previous.Kind == e.Kind && previous.Guard == e.Guard && e.Omitted == 0 && gap <= silence {
 				previous.times++
 				previous.last = e.At
 				continue
@@ -47,17 +47,20 @@ func named(gap time.Duration) time.Duration {
 	return 0
 }
 
-// lane is where an entry happened, from the noun of its kind.
-func lane(kind string) string {
-	noun, _, _ := strings.Cut(kind, ".")
-	switch noun {
-	case "operation", "order", "payment", "inbox", "outbox", "job", "operator", "provider", "http":
-		return noun
-	case "license", "bonus", "mail", "shipment", "refund":
-		return "effect"
+// lane is where an entry happened.
+func (r row) lane() string {
+	switch r.Lane {
+	case "operation", "order", "payment", "provider", "inbox", "outbox", "job", "effect", "mail", "operator", "http":
+		return r.Lane
 	default:
 		return "other"
 	}
+}
+
+// noun is what an entry is about, as its kind begins.
+func noun(kind string) string {
+	noun, _, _ := strings.Cut(kind, ".")
+	return noun
 }
 
 // absorbed says that an entry is a repeat which changed nothing.
@@ -74,7 +77,7 @@ func absorbed(kind string) bool {
 // alarming says that an entry wants a person's eye.
 func alarming(kind string) bool {
 	switch kind {
-	case "inbox.quarantined", "order.flagged", "operation.failed", "payment.failed", "mail.refused":
+	case "inbox.quarantined", "order.flagged", "operation.failed", "payment.failed", "mail.refused", "outbox.parked":
 		return true
 	default:
 		return false
@@ -96,19 +99,6 @@ func (r row) dot() string {
 	default:
 		return "neutral"
 	}
-}
-
-// moved is the state change of an entry, from its details "from" and "to"; ok is false without one.
-func (r row) moved() (from, to string, ok bool) {
-	for _, d := range r.Detail {
-		switch d.Name {
-		case "from":
-			from = d.Value
-		case "to":
-			to = d.Value
-		}
-	}
-	return from, to, from != "" && to != ""
 }
 
 // since is the offset from the first entry: "+0 ms", "+41 min".

@@ -43,6 +43,7 @@ var shellWords = []word{
 	{"sign_in.password", "Password", "Пароль"},
 	{"sign_in.button", "Sign in", "Войти"},
 	{"sign_in.guest", "No account is needed to buy.", "Для покупки аккаунт не нужен."},
+	{"sign_in.other", "Sign in as somebody else", "Войти под другим именем"},
 	{"sign_in.console", "Console", "Консоль"},
 	{"sign_in.console_lead", "For people who look after payments. What you do here is written to the audit log.", "Для тех, кто следит за платежами. Все действия записываются в журнал аудита."},
 }

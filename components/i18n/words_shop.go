@@ -107,6 +107,21 @@ var counts = []count{
 		forms{one: "%d лицензионный ключ", few: "%d лицензионных ключа", many: "%d лицензионных ключей", other: "%d лицензионного ключа"},
 	},
 	{
+		"count.queues",
+		forms{one: "%d queue waits for a person.", other: "%d queues wait for a person."},
+		forms{one: "%d очередь ждёт человека.", few: "%d очереди ждут человека.", many: "%d очередей ждут человека.", other: "%d очереди ждут человека."},
+	},
+	{
+		"count.more_ids",
+		forms{one: "%d more ID", other: "%d more IDs"},
+		forms{one: "Ещё %d ID", few: "Ещё %d ID", many: "Ещё %d ID", other: "Ещё %d ID"},
+	},
+	{
+		"count.omitted",
+		forms{one: "%d entry left out", other: "%d entries left out"},
+		forms{one: "%d запись пропущена", few: "%d записи пропущены", many: "%d записей пропущено", other: "%d записи пропущены"},
+	},
+	{
 		"count.matches",
 		forms{one: "%d match", other: "%d matches"},
 		forms{one: "%d совпадение", few: "%d совпадения", many: "%d совпадений", other: "%d совпадения"},

@@ -1,7 +1,10 @@
 // Package layout holds the two shells every page stands in: the shop's and the console's.
 package layout
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Themes a person can choose; ThemeSystem follows the device.
 const (
@@ -46,8 +49,8 @@ type Notice struct {
 // ConsolePage is what every page of the console needs.
 type ConsolePage struct {
 	Page
-	Env     string    // "demo", "production"; shown at the top of every page
-	Section string    // name of the open list: "operations", "payments", "inbox", "outbox"
+	Env     string    // "DEMO", "PROD"; shown at the top of every page
+	Section string    // name of the open page: "overview", "operations", "payments", "inbox", "outbox"
 	Query   string    // what was searched for, kept in the field
 	At      time.Time // when the data was read
 	Counts  Counts
@@ -63,6 +66,14 @@ type Counts struct {
 type Count struct {
 	N    int
 	Over bool
+}
+
+// String is short: "7", "999+".
+func (c Count) String() string {
+	if c.N > 999 {
+		return "999+"
+	}
+	return strconv.Itoa(c.N)
 }
 
 func theme(t string) string {

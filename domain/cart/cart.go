@@ -71,7 +71,7 @@ const maxRaces = 5
 func Open(ctx context.Context, db store.Querier, userID account.ID) (Cart, error) {
 	for range maxRaces {
 		_, err := db.Exec(ctx, `
-			INSERT INTO carts (id, user_id, status, currency) VALUES ($1, $2, 'OPEN', 'RUB')
+			INSERT INTO carts (id, user_id, status) VALUES ($1, $2, 'OPEN')
 			ON CONFLICT (user_id) WHERE status = 'OPEN' DO NOTHING`, uuid.Must(uuid.NewV7()), userID)
 		if err != nil {
 			return Cart{}, fmt.Errorf("open cart: %w", err)

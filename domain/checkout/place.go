@@ -26,6 +26,7 @@ const CreateOrder operation.Type = "CREATE_ORDER"
 type Desk struct {
 	Operations *operation.Runner
 	Provider   string // name of the payment provider of new attempts
+	Wake       func() // tells the relay that something is due; never blocks
 }
 
 // Place makes one order for one identity (user, CREATE_ORDER, key), with its first payment attempt, or returns the order that

@@ -142,5 +142,5 @@ func scanNotification(row pgx.CollectableRow) (Notification, error) {
 
 func scanCount(row pgx.CollectableRow) (c count, err error) {
 	err = row.Scan(&c.kind, &c.guard, &c.n, &c.root)
-	return c, err
+	return c, reading("count", err)
 }

@@ -144,11 +144,13 @@ func Find(ctx context.Context, q store.Querier, id uuid.UUID) (Intent, error) {
 	return in, nil
 }
 
+const locateSQL = `SELECT id, operation_id FROM orders
+	WHERE id = $1 OR id = (SELECT order_id FROM operations WHERE id = $1) OR operation_id = $1 LIMIT 1`
+
 // locate finds the order of an ID and the operation that made it. An order remembers its operation for ever.
 func locate(ctx context.Context, q store.Querier, id uuid.UUID) (orderID uuid.NullUUID, rootID uuid.UUID, err error) {
 	rootID = id
-	err = q.QueryRow(ctx, `SELECT id, operation_id FROM orders
-		WHERE id IN ($1, (SELECT order_id FROM operations WHERE id = $1)) OR operation_id = $1 LIMIT 1`, id).Scan(&orderID, &rootID)
+	err = q.QueryRow(ctx, locateSQL, id).Scan(&orderID, &rootID)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return orderID, rootID, fmt.Errorf("find intent: %w", err)
 	}

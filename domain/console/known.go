@@ -4,6 +4,7 @@ import (
 	"onefold/domain/checkout"
 	"onefold/domain/fulfilment"
 	"onefold/domain/inbox"
+	"onefold/domain/lead"
 	"onefold/domain/operation"
 	"onefold/domain/outbox"
 	"onefold/domain/payment"
@@ -14,7 +15,10 @@ func Providers() []string { return []string{"sim", "stripe", "yookassa"} }
 
 // OperationTypes lists what the type filter of operations may name.
 func OperationTypes() []string {
-	types := []string{string(checkout.CreateOrder), string(checkout.RetryPayment), string(payment.CreatePayment)}
+	types := []string{
+		string(checkout.CreateOrder), string(checkout.RetryPayment), string(checkout.CancelOrder), string(checkout.ExpireOrder),
+		string(payment.CreatePayment), string(payment.WatchPayment), string(lead.CreateLead),
+	}
 	for _, t := range fulfilment.Types() {
 		types = append(types, string(t))
 	}

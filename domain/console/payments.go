@@ -43,7 +43,7 @@ func scanPayment(row pgx.CollectableRow) (p Payment, err error) {
 	err = row.Scan(&p.ID, &p.OrderID, &p.OrderNumber, &p.Attempt, &p.OperationID, &p.Status, &p.Amount.Minor, &p.Refunded.Minor, &p.Amount.Currency,
 		&p.Provider, &p.ProviderKey, &p.ProviderPaymentID, &p.FailureCode, &p.CreatedAt, &p.UpdatedAt, &p.SucceededAt, &p.NextLookAt)
 	p.Refunded.Currency = p.Amount.Currency
-	return p, err
+	return p, reading("payment", err)
 }
 
 // Payments lists attempts, newest first. Query.State is a payment's status, Query.Provider one of Providers.

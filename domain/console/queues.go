@@ -53,7 +53,7 @@ func Queues(ctx context.Context, q store.Querier, stuckAfter time.Duration) ([]Q
 		if err = row.Scan(&queue.Name, &queue.Count, &queue.Oldest, &seconds); err == nil && seconds != nil {
 			queue.Age = time.Duration(*seconds * float64(time.Second))
 		}
-		return queue, err
+		return queue, reading("queue", err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count queues: %w", err)

@@ -111,7 +111,7 @@ func search(ctx context.Context, q store.Querier, text string) ([]Hit, error) {
 			found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Hit, error) {
 				h := Hit{Kind: f.kind}
 				err := row.Scan(&h.Label, &h.Entity, &h.State, &h.OrderID, &h.OperationID, &h.EventID)
-				return h, err
+				return h, reading("hit", err)
 			})
 			hits = append(hits, found...)
 			return reading("hits", err)

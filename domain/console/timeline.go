@@ -116,7 +116,7 @@ func scanEntry(total *int) pgx.RowToFunc[Entry] {
 		var raw []byte
 		err = row.Scan(&e.ID, &e.At, &e.Kind, &e.TraceID, &e.OperationID, &e.OrderID, &e.PaymentID, &e.EventID, &e.OutboxID, &e.JobID, &raw, total)
 		if err != nil {
-			return e, err
+			return e, reading("entry", err)
 		}
 		e.Lane = laneOf(e.Kind)
 		return e, e.detail(raw)

@@ -21,7 +21,7 @@ func (b *bench) sends(t *testing.T) int {
 
 func TestTheMailWaitsForTheLicensesAndCarriesThem(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t), paymenttest.Wish{Email: "ann@example.com"})
+	b := setup(t, storetest.Tx(t), paymenttest.Wish{Email: "ann@example.com"})
 	for range 2 {
 		b.run(t, mail)
 		status, _ := b.operation(t, mail)
@@ -59,7 +59,7 @@ func TestALostAnswerIsRepeatedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, storetest.DB(t), paymenttest.Wish{Email: "ann@example.com"})
+			b := setup(t, storetest.Tx(t), paymenttest.Wish{Email: "ann@example.com"})
 			b.mailer.OnSend = func(_ context.Context, n int, accept func()) error {
 				accept()
 				if n <= c.lost {
@@ -86,7 +86,7 @@ func TestALostAnswerIsRepeatedOnce(t *testing.T) {
 // A server that can't be reached costs no try, however often; a mail is never lost to an outage.
 func TestAnOutageCostsNoTry(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t), paymenttest.Wish{Email: "ann@example.com"})
+	b := setup(t, storetest.Tx(t), paymenttest.Wish{Email: "ann@example.com"})
 	b.mailer.OnSend = func(_ context.Context, n int, accept func()) error {
 		if n <= 6 {
 			return provider.Errorf(provider.NotSent, "refused")
@@ -107,7 +107,7 @@ func TestAnOutageCostsNoTry(t *testing.T) {
 
 func TestARefusedRecipientIsVisible(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t), paymenttest.Wish{Email: "ann@example.com"})
+	b := setup(t, storetest.Tx(t), paymenttest.Wish{Email: "ann@example.com"})
 	b.mailer.OnSend = func(context.Context, int, func()) error {
 		return &provider.Error{Kind: provider.Rejected, Code: "550"}
 	}
@@ -120,7 +120,7 @@ func TestARefusedRecipientIsVisible(t *testing.T) {
 
 func TestWithoutAnAddressNothingIsSent(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t), paymenttest.Wish{})
+	b := setup(t, storetest.Tx(t), paymenttest.Wish{})
 	b.run(t, fulfilment.IssueLicenses, mail)
 	status, _ := b.operation(t, mail)
 	require.Equal(t, "COMPLETED", status)

@@ -21,7 +21,7 @@ CREATE TEMP TABLE made ON COMMIT DROP AS SELECT g, CASE g % 20 WHEN 0 THEN 'pend
 	WHEN 3 THEN 'paid' WHEN 4 THEN 'created' ELSE 'done' END AS shape, now() - interval '10 seconds' AS at, md5('trace' || g) AS trace,
 	md5('order' || g)::uuid AS o, md5('payment' || g)::uuid AS p, md5('item' || g)::uuid AS i, md5('event' || g)::uuid AS e,
 	md5('place' || g)::uuid AS place, md5('pay' || g)::uuid AS pay, md5('issue' || g)::uuid AS issue, md5('accrue' || g)::uuid AS accrue,
-	md5('notify' || g)::uuid AS notify, 1 + g % 3 AS units
+	md5('notify' || g)::uuid AS notify, md5('watch' || g)::uuid AS watch, 1 + g % 3 AS units
 FROM generate_series(1, {n}) g;
 INSERT INTO products (id, kind, name_en, name_ru, blurb_en, blurb_ru, on_hand, reserved)
 	SELECT 'notes', 'license', '', '', '', '', 100000000, sum(units) FILTER (WHERE shape <> 'canceled') FROM made;
@@ -34,6 +34,7 @@ INSERT INTO operations (id, user_id, type, key, request_hash, status, order_id, 
 		(ended OR shape = 'unknown')::int
 	FROM made CROSS JOIN LATERAL (VALUES
 		(pay, 'CREATE_PAYMENT', 'payment:create:order:', 'payment', shape NOT IN ('unknown', 'created'), true),
+		(watch, 'WATCH_PAYMENT', 'payment:watch:order:', 'payment', shape <> 'pending', shape NOT IN ('unknown', 'created')),
 		(issue, 'ISSUE_LICENSES', 'license:issue:order:', 'order', true, shape IN ('paid', 'done')),
 		(accrue, 'ACCRUE_BONUS', 'bonus:accrue:order:', 'order', true, shape IN ('paid', 'done')),
 		(notify, 'SEND_NOTIFICATION', 'mail:order-paid:order:', 'order', shape = 'done', shape IN ('paid', 'done'))
@@ -67,6 +68,7 @@ INSERT INTO journal (at, kind, trace_id, operation_id, order_id, payment_id, inc
 		('payment.pending', pay, 'SUBMITTING', shape NOT IN ('created', 'unknown')), ('payment.unknown', pay, 'SUBMITTING', shape = 'unknown'),
 		('payment.canceled', pay, 'PENDING', shape = 'canceled'), ('order.canceled', place, 'AWAITING_PAYMENT', shape = 'canceled'),
 		('operation.completed', pay, '', shape NOT IN ('created', 'unknown')),
+		('operation.completed', watch, '', shape NOT IN ('created', 'unknown', 'pending')),
 		('inbox.received', NULL, '', shape IN ('paid', 'done')), ('payment.succeeded', pay, 'PENDING', shape IN ('paid', 'done')),
 		('order.paid', NULL, 'AWAITING_PAYMENT', shape IN ('paid', 'done')), ('inbox.applied', NULL, '', shape IN ('paid', 'done')),
 		('license.issued', issue, '', shape IN ('paid', 'done')), ('operation.completed', issue, '', shape IN ('paid', 'done')),

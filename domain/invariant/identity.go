@@ -20,5 +20,6 @@ LEFT JOIN orders o ON op.resource_type = 'order' AND o.id::text = op.resource_id
 LEFT JOIN payments p ON op.resource_type = 'payment' AND p.id::text = op.resource_id
 LEFT JOIN refunds r ON op.resource_type = 'refund' AND r.id::text = op.resource_id
 LEFT JOIN shipments s ON op.resource_type = 'shipment' AND s.id::text = op.resource_id
-WHERE op.status = 'COMPLETED' AND (coalesce(o.id, p.id, r.id, s.id) IS NULL
+LEFT JOIN leads l ON op.resource_type = 'lead' AND l.id::text = op.resource_id
+WHERE op.status = 'COMPLETED' AND (coalesce(o.id, p.id, r.id, s.id, l.id) IS NULL
 	OR (op.type = 'CREATE_ORDER' AND (o.operation_id, o.id) IS DISTINCT FROM (op.id, op.order_id)))`

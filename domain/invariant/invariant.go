@@ -14,6 +14,7 @@ import (
 
 	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
+	"onefold/domain/payment"
 	"onefold/domain/store"
 )
 
@@ -23,7 +24,8 @@ type Invariant struct {
 	Name    string // short and stable, for the CLI and as a metric's label
 	Promise string // one sentence
 	// SQL returns violating rows as (subject text, detail text). subject is "<entity> <id>". Arguments are named: @grace,
-	// @lease, @pause, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify (effect types), @system (user).
+	// @lease, @pause, @delay, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify, @watch (operation types),
+	// @system (user).
 	SQL string
 }
 
@@ -56,6 +58,8 @@ type Config struct {
 const (
 	// longestPause between two tries of an operation: an hour and 20 % jitter (operation.Backoff), rounded up.
 	longestPause = 75 * time.Minute
+	// longestDelay until a planned operation is first due: a receipt waits for its licences, a watch for the webhook.
+	longestDelay = 30 * time.Second
 	// objectLimit: after nine looks, about four minutes and 20 % jitter, an event's object is there or it is quarantined.
 	objectLimit = 10 * time.Minute
 	// dispatchLimit: eight tries to dispatch an event take about a minute, then it is parked.
@@ -143,8 +147,8 @@ func (c Config) arguments() pgx.NamedArgs {
 		sweep = time.Minute
 	}
 	return pgx.NamedArgs{
-		"grace": lease + sweep, "lease": lease, "pause": longestPause, "object_limit": objectLimit, "dispatch_limit": dispatchLimit,
-		"issue": fulfilment.IssueLicenses, "accrue": fulfilment.AccrueBonus, "notify": fulfilment.SendNotification,
+		"grace": lease + sweep, "lease": lease, "pause": longestPause, "delay": longestDelay, "object_limit": objectLimit, "dispatch_limit": dispatchLimit,
+		"issue": fulfilment.IssueLicenses, "accrue": fulfilment.AccrueBonus, "notify": fulfilment.SendNotification, "watch": payment.WatchPayment,
 		"system": operation.System,
 	}
 }
@@ -160,8 +164,10 @@ func (i Invariant) find(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (Fin
 		return f, fmt.Errorf("run query: %w", err)
 	}
 	f.Examples, err = pgx.AppendRows(f.Examples, rows, func(row pgx.CollectableRow) (e Example, err error) {
-		err = row.Scan(&e.Subject, &e.Detail, &f.Violations)
-		return e, err
+		if err = row.Scan(&e.Subject, &e.Detail, &f.Violations); err != nil {
+			return e, fmt.Errorf("read violation: %w", err)
+		}
+		return e, nil
 	})
 	if err != nil {
 		return f, fmt.Errorf("read rows: %w", err)

@@ -11,13 +11,18 @@ SELECT 'operation ' || id, format('%s is PROCESSING since %s after %s tries: %s'
 FROM operations WHERE status = 'PROCESSING' AND (
 	next_attempt_at < now() - @grace::interval
 	OR lease_expires_at < now() - @grace::interval
-	OR (attempt = 0 AND created_at < now() - @grace::interval AND next_attempt_at <= now() + @lease::interval)
+	OR (attempt = 0 AND created_at < now() - (@grace::interval + @delay::interval) AND next_attempt_at <= now() + @lease::interval)
 	OR (sent_at < now() - (@grace::interval + @pause::interval) AND next_attempt_at <= now() + @lease::interval))
 UNION ALL
 SELECT 'payment ' || p.id, format('of order %s is %s, but its operation is not PROCESSING: nobody will ask', p.order_id, p.status)
 FROM payments p JOIN orders o ON o.id = p.order_id
 WHERE p.status IN ('CREATED', 'SUBMITTING', 'UNKNOWN') AND NOT o.needs_review
-	AND NOT EXISTS (SELECT FROM operations op WHERE op.id = p.operation_id AND op.status = 'PROCESSING')`
+	AND NOT EXISTS (SELECT FROM operations op WHERE op.id = p.operation_id AND op.status = 'PROCESSING')
+UNION ALL
+SELECT 'payment ' || p.id, format('of order %s is PENDING, but nobody watches it', p.order_id)
+FROM payments p JOIN orders o ON o.id = p.order_id
+WHERE p.status = 'PENDING' AND NOT o.needs_review
+	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = p.order_id AND op.type = @watch AND op.status = 'PROCESSING')`
 
 const boxesDrain = `
 SELECT 'event ' || id, format('%s %s is RECEIVED since %s after %s looks, due at %s', provider, event_id, received_at, attempts, next_attempt_at)

@@ -87,9 +87,11 @@ func plants() []plant {
 
 		{"due and not taken", `UPDATE operations SET next_attempt_at = ` + old + ` WHERE id = md5('pay21')::uuid`, 9, "operation ", "due since", nil},
 		{"lease ended, nobody came", `UPDATE operations SET lease_expires_at = ` + old + ` WHERE id = md5('pay21')::uuid`, 9, "operation ", "its lease ended", nil},
-		{"taken by the relay, never tried", `UPDATE operations SET created_at = ` + old + `, next_attempt_at = now() + interval '30 seconds' WHERE id = md5('pay24')::uuid`, 9, "operation ", "nobody tried it", nil},
+		{"taken by the relay, never tried", `UPDATE operations SET created_at = now() - interval '4 minutes', next_attempt_at = now() + interval '30 seconds' WHERE id = md5('pay24')::uuid`, 9, "operation ", "nobody tried it", nil},
 		{"tried once, never again", `UPDATE operations SET sent_at = now() - interval '2 hours' WHERE id = md5('pay21')::uuid`, 9, "operation ", "last tried at", nil},
 		{"unresolved payment, nobody asks", `UPDATE operations SET status = 'FAILED', failure_code = 'X', next_attempt_at = NULL, completed_at = now() WHERE id = md5('pay21')::uuid`, 9, "payment ", "nobody will ask", []int{12}},
+
+		{"pending payment, nobody watches", `DELETE FROM operations WHERE id = md5('watch20')::uuid`, 9, "payment ", "nobody watches it", nil},
 
 		{"event due and not taken", received(old, 1, `now()`), 10, "event ", "is RECEIVED since", nil},
 		{"event never looked at", received(`now() + interval '30 seconds'`, 0, old), 10, "event ", "after 0 looks", nil},
@@ -99,6 +101,7 @@ func plants() []plant {
 
 		{"result missing", `UPDATE operations SET resource_id = md5('nobody')::uuid WHERE id = md5('place5')::uuid`, 11, "operation ", "does not exist", nil},
 		{"payment missing", `UPDATE operations SET resource_id = md5('nobody')::uuid WHERE id = md5('pay5')::uuid`, 11, "operation ", "payment", nil},
+		{"enquiry missing", `UPDATE operations SET resource_type = 'lead' WHERE id = md5('pay5')::uuid`, 11, "operation ", "lead", nil},
 		{"refund missing", `UPDATE operations SET resource_type = 'refund' WHERE id = md5('pay5')::uuid`, 11, "operation ", "refund", nil},
 		{"no resource at all", `UPDATE operations SET resource_type = 'nothing' WHERE id = md5('pay5')::uuid`, 11, "operation ", "does not exist", nil},
 		{"somebody else's order", `UPDATE operations SET order_id = md5('order6')::uuid WHERE id = md5('place5')::uuid`, 11, "operation ", "is not its own", nil},

@@ -237,13 +237,17 @@ func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim, earlier record)
 	if earlier.Status == Processing { // a system intent's row
 		return Outcome{}, inProgress(id)
 	}
-	out := Outcome{ID: id, Result: earlier.Result, TraceID: earlier.TraceID, Replayed: true}
-	if earlier.Status == Failed {
-		out.Failure = &fault.Error{Kind: fault.Conflict, Code: earlier.FailureCode, Message: earlier.Result.Body, OperationID: id.String()}
-	}
-	return out, journal.Append(ctx, tx, journal.Entry{
+	return earlier.outcome(id), journal.Append(ctx, tx, journal.Entry{
 		Kind: "operation.replayed", OperationID: id, OrderID: earlier.Result.OrderID, Detail: map[string]any{"guard": "operations_identity"},
 	})
+}
+
+func (e record) outcome(id ID) Outcome {
+	out := Outcome{ID: id, Result: e.Result, TraceID: e.TraceID, Replayed: true}
+	if e.Status == Failed {
+		out.Failure = &fault.Error{Kind: fault.Conflict, Code: e.FailureCode, Message: e.Result.Body, OperationID: id.String()}
+	}
+	return out
 }
 
 func value[T any](p *T) (v T) {

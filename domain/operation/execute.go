@@ -24,6 +24,10 @@ type End struct {
 	ResourceType string
 	ResourceID   string
 	FailureCode  string // for Failed
+	// For a person's operation that needs the outside, what its request is answered, now and in every replay.
+	Code int
+	Body string        // for Failed: the message
+	Keep time.Duration // how long the key and its result are kept; 0 means as long as the row
 }
 
 // Done is the end of an operation that made or found the resource.

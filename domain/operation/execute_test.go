@@ -22,6 +22,7 @@ const kind operation.Type = "TEST_CALL"
 
 func enqueue(t *testing.T, db store.DB, key string) operation.ID {
 	t.Helper()
+	key = t.Name() + "/" + key // tests that share a database must not wait for each other
 	b := &pgx.Batch{}
 	operation.Enqueue(b, operation.Plan{Type: kind, Key: key, OrderID: uuid.New(), Trace: "00000000000000000000000000000abc"})
 	require.NoError(t, db.SendBatch(t.Context(), b).Close())
@@ -111,7 +112,7 @@ func withoutTime(s state) state {
 
 func TestAnAnswerEndsTheOperation(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	s := &script{lookup: nothingThere, send: func(context.Context) error { return nil }}
 	for range 3 { // a repeated job finds it done
@@ -142,7 +143,7 @@ func TestUnknownIsLookedUpBeforeItIsRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := storetest.DB(t)
+			db := storetest.Tx(t)
 			id := enqueue(t, db, "once")
 			s := &script{
 				lookup: func(context.Context) error { return c.lookup },
@@ -168,7 +169,7 @@ func TestOnlyAFirstTryThatDidNothingForgetsThatItWasSent(t *testing.T) {
 	} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
-			db := storetest.DB(t)
+			db := storetest.Tx(t)
 			id := enqueue(t, db, "once")
 			s := &script{lookup: nothingThere, send: func(context.Context) error { return provider.Errorf(k, "x") }}
 			nothing := k == provider.NotSent || k == provider.RateLimited || k == provider.Auth
@@ -185,7 +186,7 @@ func TestOnlyAFirstTryThatDidNothingForgetsThatItWasSent(t *testing.T) {
 
 func TestProvidersAdviceIsHeard(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	s := &script{lookup: nothingThere, send: func(context.Context) error {
 		return &provider.Error{Kind: provider.RateLimited, RetryAfter: 90 * time.Second}
@@ -197,7 +198,7 @@ func TestProvidersAdviceIsHeard(t *testing.T) {
 // A crash after the lease leaves a row that may have been sent: the next owner looks first.
 func TestALeaseThatRanOutIsLookedUp(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	s := &script{lookup: func(context.Context) error { return nil }, send: func(context.Context) error { return nil }}
 	_, err := db.Exec(t.Context(), `UPDATE operations SET attempt = 1, sent_at = now(), lease_expires_at = now() + interval '1 hour', next_attempt_at = now()`)
@@ -291,7 +292,7 @@ func TestStoppedDuringTheCall(t *testing.T) {
 
 func TestAFailingRecordLeavesTheLeaseToRunOut(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	broken := errors.New("database is away")
 	h := operation.Handler{External: func(context.Context, pgx.Tx, operation.Operation) (operation.Call, operation.End, error) {
@@ -310,7 +311,7 @@ func TestAFailingRecordLeavesTheLeaseToRunOut(t *testing.T) {
 
 func TestAnyErrorTextCanBeKept(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	s := &script{lookup: nothingThere, send: func(context.Context) error { return provider.Errorf(provider.Unknown, "garbage \x00\xff") }}
 	require.NoError(t, s.executor(db).Execute(t.Context(), id))
@@ -321,7 +322,7 @@ func TestAnyErrorTextCanBeKept(t *testing.T) {
 
 func TestAnUnknownTypeStaysDue(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	id := enqueue(t, db, "once")
 	x := &operation.Executor{DB: db, Lease: time.Minute}
 	require.Error(t, x.Execute(t.Context(), id))

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -16,14 +17,17 @@ func Settle(ctx context.Context, tx pgx.Tx, op Operation, end End) error {
 	if end.Status == Failed {
 		failure = &end.FailureCode
 	}
-	tag, err := tx.Exec(ctx, `UPDATE operations SET status = $2, resource_type = $3, resource_id = $4, failure_code = $5,
-		next_attempt_at = NULL, lease_expires_at = NULL, completed_at = now() WHERE id = $1 AND status = 'PROCESSING'`,
-		op.ID, end.Status, end.ResourceType, end.ResourceID, failure)
+	var attempt int
+	err := tx.QueryRow(ctx, `UPDATE operations SET status = $2, resource_type = $3, resource_id = $4, failure_code = $5,
+			response_code = nullif($6, 0), response_body = nullif($7, ''), expires_at = now() + nullif($8::interval, '0'),
+			next_attempt_at = NULL, lease_expires_at = NULL, completed_at = now()
+		WHERE id = $1 AND status = 'PROCESSING' RETURNING attempt`,
+		op.ID, end.Status, end.ResourceType, end.ResourceID, failure, end.Code, end.Body, end.Keep).Scan(&attempt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("settle operation: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
-		return nil
 	}
 	kind := "operation.completed"
 	if end.Status == Failed {
@@ -31,6 +35,6 @@ func Settle(ctx context.Context, tx pgx.Tx, op Operation, end End) error {
 	}
 	return journal.Append(ctx, tx, journal.Entry{
 		Kind: kind, OperationID: op.ID, OrderID: op.OrderID.UUID,
-		Detail: map[string]any{"resource": end.ResourceType + " " + end.ResourceID, "code": end.FailureCode, "attempt": op.Attempt},
+		Detail: map[string]any{"resource": end.ResourceType + " " + end.ResourceID, "code": end.FailureCode, "attempt": attempt},
 	})
 }

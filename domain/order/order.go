@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/catalog"
 	"onefold/domain/journal"
 	"onefold/domain/money"
 	"onefold/domain/outbox"
@@ -102,6 +104,31 @@ func MarkFulfilled(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 		return nil
 	}
 	return journal.Append(ctx, tx, journal.Entry{Kind: "order.fulfilled", OrderID: id, Detail: map[string]any{"from": Paid, "to": Fulfilled}})
+}
+
+// Close moves a locked, unpaid order to CANCELED or EXPIRED and gives its stock and promo use back, once: only the transaction
+// whose conditional UPDATE moved it does that.
+func Close(ctx context.Context, tx pgx.Tx, o Order, to State, operationID uuid.UUID) error {
+	var promo *string
+	err := tx.QueryRow(ctx, `UPDATE orders SET status = $2, closed_at = now() WHERE id = $1 AND status = 'AWAITING_PAYMENT' RETURNING promo_code`,
+		o.ID, to).Scan(&promo)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("close order: %w", err)
+	}
+	if promo != nil {
+		if err := catalog.ReleasePromo(ctx, tx, *promo); err != nil {
+			return err
+		}
+	}
+	if err := catalog.Release(ctx, tx, o.ID); err != nil {
+		return err
+	}
+	return journal.Append(ctx, tx, journal.Entry{
+		Kind: "order." + strings.ToLower(string(to)), OperationID: operationID, OrderID: o.ID, Detail: map[string]any{"from": o.State, "to": to},
+	})
 }
 
 // Flag puts an order under review; the first reason stays.

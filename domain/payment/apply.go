@@ -93,7 +93,7 @@ func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Pa
 }
 
 func apply(ctx context.Context, tx pgx.Tx, id uuid.UUID, operationID operation.ID, said provider.Payment) (v inbox.Verdict, early bool, err error) {
-	op, err := lockOperation(ctx, tx, operationID)
+	op, err := lockOperations(ctx, tx, id, operationID)
 	if err != nil {
 		return v, false, err
 	}
@@ -112,15 +112,25 @@ func apply(ctx context.Context, tx pgx.Tx, id uuid.UUID, operationID operation.I
 		v.Status = inbox.Applied
 	}
 	op.OrderID = uuid.NullUUID{UUID: learned.payment.OrderID, Valid: true}
+	if err := operation.Settle(ctx, tx, op, operation.Done("payment", id.String())); err != nil || learned.payment.State.Open() {
+		return v, false, err
+	}
+	op.ID = watchID(learned.payment.OrderID, learned.payment.Attempt)
 	return v, false, operation.Settle(ctx, tx, op, operation.Done("payment", id.String()))
 }
 
-// lockOperation takes the first lock of the order operation, order, payment. Retention may have removed the row.
-func lockOperation(ctx context.Context, tx pgx.Tx, id operation.ID) (operation.Operation, error) {
-	op := operation.Operation{ID: id}
-	err := tx.QueryRow(ctx, `SELECT attempt FROM operations WHERE id = $1 FOR UPDATE`, id).Scan(&op.Attempt)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return op, fmt.Errorf("lock payment's operation: %w", err)
+// lockOperations takes the first locks of the order operation, order, payment: the operation that creates the payment and the
+// one that watches it. Retention may have removed the rows.
+func lockOperations(ctx context.Context, tx pgx.Tx, paymentID uuid.UUID, createID operation.ID) (operation.Operation, error) {
+	op := operation.Operation{ID: createID}
+	var orderID uuid.UUID
+	var attempt int
+	if err := tx.QueryRow(ctx, `SELECT order_id, attempt FROM payments WHERE id = $1`, paymentID).Scan(&orderID, &attempt); err != nil {
+		return op, fmt.Errorf("find payment's order: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `SELECT FROM operations WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
+		[]operation.ID{createID, watchID(orderID, attempt)}); err != nil {
+		return op, fmt.Errorf("lock payment's operations: %w", err)
 	}
 	return op, nil
 }

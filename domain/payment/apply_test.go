@@ -92,7 +92,7 @@ func TestFactsAboutMoneyAreCompared(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, storetest.DB(t))
+			b := setup(t, storetest.Tx(t))
 			b.execute(t)
 			said := b.said(provider.Succeeded)
 			twist(&said)
@@ -155,7 +155,7 @@ func TestAnEventBeforeItsOrder(t *testing.T) {
 
 func TestWhatNeverShowsUpIsQuarantined(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.applier.MaxWaits = 3
 	stranger := b.said(provider.Succeeded)
 	stranger.ID, stranger.Reference = "pay_stranger", uuid.NewString()
@@ -177,7 +177,7 @@ func TestWhatNeverShowsUpIsQuarantined(t *testing.T) {
 
 func TestEventsThatAreNotAboutAPayment(t *testing.T) {
 	t.Parallel()
-	db := storetest.DB(t)
+	db := storetest.Tx(t)
 	b := setup(t, db)
 	for _, c := range []struct {
 		provider, id, payload string
@@ -237,7 +237,7 @@ func TestManyEventsOneFact(t *testing.T) {
 // Retention may have removed the operation long before a late event comes.
 func TestAnEventAfterItsOperationWasCleanedAway(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.execute(t)
 	_, err := b.db.Exec(t.Context(), `DELETE FROM operations`)
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func (c Creator) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation)
 	if _, err := order.Lock(ctx, tx, op.OrderID.UUID); err != nil {
 		return operation.Call{}, operation.End{}, err
 	}
-	p, err := lock(ctx, tx, `operation_id = $1`, op.ID)
+	p, err := lock(ctx, tx, `order_id = $1 AND operation_id = $2`, op.OrderID, op.ID)
 	if err != nil {
 		return operation.Call{}, operation.End{}, err
 	}

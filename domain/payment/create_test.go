@@ -17,7 +17,7 @@ var errReset = provider.Errorf(provider.Unknown, "connection reset")
 
 func TestAnAnswerIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	for range 3 {
 		b.execute(t)
 	}
@@ -37,7 +37,7 @@ func TestALostAnswer(t *testing.T) {
 	for name, booked := range map[string]bool{"booked": true, "not booked": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, storetest.DB(t))
+			b := setup(t, storetest.Tx(t))
 			b.provider.OnCreate = func(_ context.Context, n int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 				if booked || n > 1 {
 					book()
@@ -67,7 +67,7 @@ func TestALostAnswer(t *testing.T) {
 // A provider that answers the same error for ever, and a lookup that never finds: age proves nothing.
 func TestStickyErrorsStayUnknown(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(context.Context, int, provider.CreatePayment, paymenttest.Book) (provider.Payment, error) {
 		return provider.Payment{}, errReset
 	}
@@ -86,7 +86,7 @@ func TestStickyErrorsStayUnknown(t *testing.T) {
 // A booked payment behind a sticky error is found by the lookup.
 func TestStickyErrorAfterBooking(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(_ context.Context, _ int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 		book()
 		return provider.Payment{}, errReset
@@ -101,7 +101,7 @@ func TestStickyErrorAfterBooking(t *testing.T) {
 // A call that provably never left leaves the attempt as it was; it isn't unknown.
 func TestNotSentStaysSubmitting(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(_ context.Context, n int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 		if n < 4 {
 			return provider.Payment{}, provider.Errorf([]provider.Kind{provider.NotSent, provider.RateLimited, provider.Auth}[n-1], "no")
@@ -121,7 +121,7 @@ func TestNotSentStaysSubmitting(t *testing.T) {
 // A refused connection on a repeat proves nothing about the first call.
 func TestNotSentOnARepeatStaysUnknown(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(_ context.Context, n int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 		if n == 1 {
 			book()
@@ -144,7 +144,7 @@ func TestNotSentOnARepeatStaysUnknown(t *testing.T) {
 
 func TestARejectionIsFinal(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(context.Context, int, provider.CreatePayment, paymenttest.Book) (provider.Payment, error) {
 		return provider.Payment{}, &provider.Error{Kind: provider.Rejected, Code: "card_declined"}
 	}
@@ -170,7 +170,7 @@ func TestAnAnswerAboutOtherMoney(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, storetest.DB(t))
+			b := setup(t, storetest.Tx(t))
 			b.provider.OnCreate = func(_ context.Context, _ int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 				p := book()
 				twist(&p)
@@ -186,7 +186,7 @@ func TestAnAnswerAboutOtherMoney(t *testing.T) {
 // The event is faster than the answer: the call's late answer finds everything done.
 func TestAnEventWhileTheCallRuns(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(_ context.Context, _ int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
 		answer := book()
 		status, _ := b.hear(t, b.said(provider.Succeeded))
@@ -201,7 +201,7 @@ func TestAnEventWhileTheCallRuns(t *testing.T) {
 
 func TestForeignErrorsAreUnknown(t *testing.T) {
 	t.Parallel()
-	b := setup(t, storetest.DB(t))
+	b := setup(t, storetest.Tx(t))
 	b.provider.OnCreate = func(context.Context, int, provider.CreatePayment, paymenttest.Book) (provider.Payment, error) {
 		return provider.Payment{}, errors.New("a defect of the adapter")
 	}

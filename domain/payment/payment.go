@@ -29,11 +29,11 @@ type Payment struct {
 }
 
 // lock reads one payment for a move. The order must be locked already (or not be needed).
-func lock(ctx context.Context, tx pgx.Tx, where string, arg any) (Payment, error) {
+func lock(ctx context.Context, tx pgx.Tx, where string, args ...any) (Payment, error) {
 	var p Payment
 	var providerID *string
 	err := tx.QueryRow(ctx, `SELECT id, order_id, operation_id, attempt, status, amount_minor, currency, provider_key, provider_payment_id
-		FROM payments WHERE `+where+` FOR UPDATE`, arg).
+		FROM payments WHERE `+where+` FOR UPDATE`, args...).
 		Scan(&p.ID, &p.OrderID, &p.OperationID, &p.Attempt, &p.State, &p.Amount.Minor, &p.Amount.Currency, &p.Key, &providerID)
 	if err != nil {
 		return p, fmt.Errorf("lock payment: %w", err)
@@ -122,7 +122,10 @@ func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Payment, 
 	if err := p.move(ctx, tx, to, change{providerID: said.ID, url: said.ConfirmationURL, failure: said.FailureCode, source: source}); err != nil {
 		return lesson{}, err
 	}
-	if to == Succeeded {
+	switch to { //nolint:exhaustive // the provider says no other
+	case Pending:
+		err = p.watch(ctx, tx)
+	case Succeeded:
 		err = order.MarkPaid(ctx, tx, p.order, p.ID)
 	}
 	return lesson{payment: p, moved: true}, err

@@ -20,6 +20,7 @@ const (
 	KeyReused   Kind = "key_reused"   // the key is known there with other inputs: a defect, or somebody else's key
 	Auth        Kind = "auth"         // our credentials or the signature were refused: this call did nothing
 	NotFound    Kind = "not_found"    // nothing under that ID or reference, as of now
+	NotYet      Kind = "not_yet"      // asked and answered: still undecided there
 	Garbage     Kind = "garbage"      // an incoming event that can't be understood
 )
 

@@ -26,6 +26,7 @@ type Config struct {
 	Database string       // made if absent; default "onefold"
 	NoSync   bool         // tests only: a power cut may destroy the data, a killed process does not
 	Log      *slog.Logger // default slog.Default()
+	Owned    func() error // called when the folder is ours alone, before the server starts; nil does nothing
 }
 
 // superuser is the role that owns everything in the local cluster.
@@ -72,6 +73,11 @@ func (i *Instance) start(ctx context.Context) (err error) {
 	}
 	if err = i.own(); err != nil {
 		return err
+	}
+	if i.cfg.Owned != nil {
+		if err = i.cfg.Owned(); err != nil {
+			return err
+		}
 	}
 	if err = i.findBinaries(ctx); err != nil {
 		return err

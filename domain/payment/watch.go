@@ -1,0 +1,88 @@
+package payment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"onefold/domain/operation"
+	"onefold/domain/order"
+	"onefold/domain/provider"
+	"onefold/domain/trace"
+)
+
+// WatchPayment is the type of the system operation that looks at a pending payment until it is final, so that a lost webhook
+// doesn't matter.
+const WatchPayment operation.Type = "WATCH_PAYMENT"
+
+// firstLook is when a pending payment is looked at for the first time, and the shortest pause after that: webhooks are faster,
+// and shoppers need a moment.
+const firstLook = 30 * time.Second
+
+func watchKey(orderID uuid.UUID, attempt int) string {
+	return fmt.Sprintf("payment:watch:order:%s:%d", orderID, attempt)
+}
+
+// watchID is the operation that watches an attempt.
+func watchID(orderID uuid.UUID, attempt int) operation.ID {
+	return operation.Identity{User: operation.System, Type: WatchPayment, Key: watchKey(orderID, attempt)}.ID()
+}
+
+// watch starts the watching of a payment that has become pending.
+func (p *Payment) watch(ctx context.Context, tx pgx.Tx) error {
+	b := &pgx.Batch{}
+	operation.Enqueue(b, operation.Plan{
+		Type: WatchPayment, Key: watchKey(p.OrderID, p.Attempt), OrderID: p.OrderID, Trace: trace.ID(ctx), Delay: firstLook,
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("watch payment: %w", err)
+	}
+	return nil
+}
+
+// Watcher carries on WATCH_PAYMENT operations.
+type Watcher struct{ Provider provider.Payments }
+
+// Handler is what the executor calls.
+func (w Watcher) Handler() operation.Handler { return operation.Handler{External: w.prepare} }
+
+func (w Watcher) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.Call, operation.End, error) {
+	if _, err := order.Lock(ctx, tx, op.OrderID.UUID); err != nil {
+		return operation.Call{}, operation.End{}, err
+	}
+	p, err := lockWatched(ctx, tx, op)
+	if err != nil {
+		return operation.Call{}, operation.End{}, err
+	}
+	if p.State != Pending {
+		return operation.Call{}, operation.Done("payment", p.ID.String()), nil
+	}
+	return operation.Call{Send: func(ctx context.Context) (operation.Record, error) {
+		now, err := w.Provider.GetPayment(ctx, p.ProviderID)
+		if err == nil && now.Status == provider.Pending {
+			return nil, &provider.Error{Kind: provider.NotYet, RetryAfter: firstLook}
+		}
+		return record(p.ID, now, "watch"), err
+	}}, operation.End{}, nil
+}
+
+// lockWatched finds the attempt whose watch op is: its number is the last part of the key.
+func lockWatched(ctx context.Context, tx pgx.Tx, op operation.Operation) (Payment, error) {
+	attempts, err := tx.Query(ctx, `SELECT attempt FROM payments WHERE order_id = $1`, op.OrderID)
+	if err != nil {
+		return Payment{}, fmt.Errorf("list attempts: %w", err)
+	}
+	numbers, err := pgx.CollectRows(attempts, pgx.RowTo[int])
+	if err != nil {
+		return Payment{}, fmt.Errorf("read attempts: %w", err)
+	}
+	for _, n := range numbers {
+		if watchID(op.OrderID.UUID, n) == op.ID {
+			return lock(ctx, tx, `order_id = $1 AND attempt = $2`, op.OrderID, n)
+		}
+	}
+	return Payment{}, fmt.Errorf("no attempt for operation %s", op.ID)
+}
