@@ -81,6 +81,7 @@ func openShop(t *testing.T, db *pgxpool.Pool, options ...option) *shop {
 	for _, change := range options {
 		change(h)
 	}
+	h.Desk.Wake = h.Wake
 	s.app = web.New(h)
 	validator := webtest.Validator(t)
 	validator.Next = roundTripper(func(r *http.Request) (*http.Response, error) { return s.app.Test(r, -1) })

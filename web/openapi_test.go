@@ -51,20 +51,20 @@ func TestEveryCommandSaysHowItTreatsItsKey(t *testing.T) {
 	t.Parallel()
 	doc, err := webtest.Description()
 	require.NoError(t, err)
-	commands := 0
+	var commands []string
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if operation.Parameters.GetByInAndName("header", "Idempotency-Key") == nil {
 				require.False(t, method == http.MethodPost && strings.HasPrefix(path, "/api/"), "%s %s takes no key", method, path)
 				continue
 			}
-			commands++
+			commands = append(commands, operation.OperationID)
 			for _, word := range []string{"Key", "Scope", "Retention", "Replay", "Mismatch", "In progress", "Failure"} {
 				require.Contains(t, operation.Description, "- *"+word+"*: ", "%s %s", method, path)
 			}
 		}
 	}
-	require.Equal(t, 2, commands)
+	require.ElementsMatch(t, []string{"placeOrder", "retryPayment", "cancelOrder", "createLead"}, commands)
 }
 
 // The validator is the judge of every other test here, so it is judged itself.

@@ -33,7 +33,7 @@ var tiers = [][]string{
 	{"fault", "money", "clock", "trace", "crash"},
 	{"store"},
 	{"journal", "operation", "inbox", "outbox", "provider", "account"},
-	{"catalog", "cart", "order"},
+	{"catalog", "cart", "order", "lead"},
 	{"payment", "refund"},
 	{"checkout", "fulfilment", "reconcile", "retention", "invariant", "console"},
 }

@@ -11,15 +11,17 @@ SELECT 'key ' || key, format('is %s operations of user %s, type %s, target "%s"'
 FROM operations GROUP BY key, user_id, type, target HAVING count(*) > 1`
 
 // resultsExist compares each named resource with its table. A resource type that isn't in the list is itself a violation:
-// otherwise a new kind of operation would escape.
+// otherwise a new kind of operation would escape. Each anti-join lets through only what it didn't find.
 const resultsExist = `
-SELECT 'operation ' || op.id, format('%s is COMPLETED, but its %s %s %s', op.type, coalesce(op.resource_type, 'result'),
-	coalesce(op.resource_id, ''), CASE WHEN o.id IS NOT NULL THEN 'is not its own' ELSE 'does not exist' END)
-FROM operations op
-LEFT JOIN orders o ON op.resource_type = 'order' AND o.id::text = op.resource_id
-LEFT JOIN payments p ON op.resource_type = 'payment' AND p.id::text = op.resource_id
-LEFT JOIN refunds r ON op.resource_type = 'refund' AND r.id::text = op.resource_id
-LEFT JOIN shipments s ON op.resource_type = 'shipment' AND s.id::text = op.resource_id
-LEFT JOIN leads l ON op.resource_type = 'lead' AND l.id::text = op.resource_id
-WHERE op.status = 'COMPLETED' AND (coalesce(o.id, p.id, r.id, s.id, l.id) IS NULL
-	OR (op.type = 'CREATE_ORDER' AND (o.operation_id, o.id) IS DISTINCT FROM (op.id, op.order_id)))`
+SELECT 'operation ' || op.id, format('%s is COMPLETED, but its %s %s does not exist', op.type, coalesce(op.resource_type, 'result'), op.resource_id)
+FROM (SELECT id, type, resource_type, resource_id, CASE WHEN resource_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN resource_id::uuid END AS made
+	FROM operations WHERE status = 'COMPLETED') op
+WHERE NOT EXISTS (SELECT FROM orders r WHERE op.resource_type = 'order' AND r.id = op.made)
+	AND NOT EXISTS (SELECT FROM payments r WHERE op.resource_type = 'payment' AND r.id = op.made)
+	AND NOT EXISTS (SELECT FROM refunds r WHERE op.resource_type = 'refund' AND r.id = op.made)
+	AND NOT EXISTS (SELECT FROM shipments r WHERE op.resource_type = 'shipment' AND r.id = op.made)
+	AND NOT EXISTS (SELECT FROM leads r WHERE op.resource_type = 'lead' AND r.id = op.made)
+UNION ALL
+SELECT 'operation ' || op.id, format('CREATE_ORDER is COMPLETED, but order %s is not its own', op.order_id)
+FROM operations op WHERE op.status = 'COMPLETED' AND op.type = 'CREATE_ORDER'
+	AND NOT EXISTS (SELECT FROM orders o WHERE o.operation_id = op.id AND o.id = op.order_id)`
