@@ -13,7 +13,7 @@ func at(ms int) time.Time { return now.Add(-95*time.Second + time.Duration(ms)*t
 func intentOK() console.IntentModel {
 	return console.IntentModel{
 		Kind: "order", Name: "1042", State: "FULFILLED",
-		Facts:   []string{"10,143.00 RUB", "2 × Lumen Notes", "29 Nov 2026, 21:00 UTC+3"},
+		Facts: []string{"10,143.00 RUB", "2 × Lumen Notes", "29 Nov 2026, 21:00 UTC+3"},
 		Verdict: console.Verdict{
 			Kind: console.VerdictOK, Attempts: 4, Absorbed: 5, Orders: 1, Charges: 1, Effects: 3,
 			Guards: []console.Guard{{Name: "operations_identity", Count: 3}, {Name: "one_row_per_event", Count: 2}},

@@ -272,7 +272,7 @@ func requireNamed(t *testing.T, env []string, setting string, args ...string) {
 	require.NotZero(t, status, "%s was taken", setting)
 	name, value, _ := strings.Cut(setting, "=")
 	flag := "--" + strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "ONEFOLD_")), "_", "-")
-	said := errs[strings.LastIndex(errs, "onefold"):] // the message, without the usage
+	said := errs[strings.LastIndex(errs, "onefold: "):] // the message, without the usage
 	words := strings.ReplaceAll(name, "_", " ") // "read database URL: …"
 	require.True(t, strings.Contains(said, name) || strings.Contains(said, flag) || strings.Contains(strings.ToUpper(said), words), "%s %s is not named in: %s", name, value, errs+out)
 	require.NotContains(t, errs+out, webhookSecret)

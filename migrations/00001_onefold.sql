@@ -200,6 +200,8 @@ CREATE TABLE payments (
     created_at          timestamptz NOT NULL DEFAULT now(),
     updated_at          timestamptz NOT NULL DEFAULT now(),
     succeeded_at        timestamptz,
+    orphaned_at         timestamptz,              -- money came that its order couldn't take; it is sent back
+    CHECK (orphaned_at IS NULL OR provider_payment_id IS NOT NULL),
     CHECK (status NOT IN ('PENDING','SUCCEEDED','PARTIALLY_REFUNDED','REFUNDED') OR provider_payment_id IS NOT NULL),
     -- Refunds never exceed what was captured.
     CONSTRAINT refunds_within_capture CHECK (refunded_minor >= 0 AND refunded_minor <= amount_minor),
@@ -226,12 +228,16 @@ CREATE TABLE refunds (
     provider           text NOT NULL,
     provider_key       text NOT NULL,
     provider_refund_id text,
+    external           boolean NOT NULL DEFAULT false, -- made at the provider without us
+    failure_code       text,
     created_at         timestamptz NOT NULL DEFAULT now(),
     updated_at         timestamptz NOT NULL DEFAULT now(),
+    CHECK (status <> 'SUCCEEDED' OR provider_refund_id IS NOT NULL),
     -- One refund at the provider is one refund here, however often it is reported.
     CONSTRAINT one_refund_per_provider_object UNIQUE (provider, provider_refund_id)
 );
 CREATE INDEX refunds_payment ON refunds (payment_id);
+CREATE INDEX refunds_order ON refunds (order_id, id);
 
 -- What came from outside.
 CREATE TABLE incoming_events (

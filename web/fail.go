@@ -98,7 +98,7 @@ func (h *Handlers) fail(c *fiber.Ctx, err error) (failed error) {
 }
 
 func isMachine(path string) bool {
-	for _, prefix := range []string{"/api/", "/webhooks/", "/healthz/", "/readyz/", "/metrics/"} {
+	for _, prefix := range []string{"/api/", "/webhooks/", "/healthz/", "/readyz/", "/metrics/", "/console/river/api/"} {
 		if strings.HasPrefix(path+"/", prefix) {
 			return true
 		}

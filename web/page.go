@@ -99,6 +99,9 @@ func back(c *fiber.Ctx, address, home string) error {
 // errorPage says what happened, whether money moved, and what to do.
 func (h *Handlers) errorPage(c *fiber.Ctx, e *fault.Error) error {
 	setErrorHeaders(c, e)
+	if inConsole(c.Path()) {
+		return h.consoleError(c, e)
+	}
 	status := statusOf(e)
 	m := shop.ErrorModel{Status: status, Reference: trace.ID(c.UserContext())}
 	if status >= fiber.StatusInternalServerError && c.Method() == fiber.MethodPost {

@@ -1,6 +1,10 @@
 package web
 
-import "github.com/gofiber/fiber/v2"
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"onefold/domain/account"
+)
 
 // routes lists every route of onefold, grouped by who calls it.
 func (h *Handlers) routes(app *fiber.App) {
@@ -30,7 +34,9 @@ func (h *Handlers) routes(app *fiber.App) {
 
 	// Shoppers.
 	app.Get("/assets/:name", h.asset)
-	app.Use(limitBody, h.visitor, h.ownForms)
+	app.Use(limitBody, h.visitor)
+	app.Use("/console/river", h.requireRole(account.Operator), h.riverGuard, h.riverPages) // its requests carry no form token
+	app.Use(h.ownForms)
 	app.Get("/", h.catalogue)
 	app.Get("/products/:id", h.product)
 	app.Get("/cart", h.cart)
@@ -51,6 +57,19 @@ func (h *Handlers) routes(app *fiber.App) {
 	app.Post("/sign-in", h.signIn)
 	app.Post("/sign-out", h.signOut)
 	app.Post("/prefs", h.prefs)
+
+	// Operators.
+	app.Get("/console/sign-in", h.consoleSignInPage)
+	app.Post("/console/sign-in", h.consoleSignIn)
+	app.Get("/go/*", h.requireRole(account.Viewer), h.consoleGo)
+	console := app.Group("/console", h.requireRole(account.Viewer))
+	console.Get("", h.consoleOverview)
+	console.Get("/operations", h.consoleOperations)
+	console.Get("/payments", h.consolePayments)
+	console.Get("/inbox", h.consoleInbox)
+	console.Get("/outbox", h.consoleOutbox)
+	console.Get("/search", h.consoleSearch)
+	console.Get("/intents/:id", h.consoleIntent)
 }
 
 // nowhere ends what only machines call: no cookie, no form token, no page.

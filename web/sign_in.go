@@ -20,7 +20,7 @@ func (h *Handlers) signInPage(c *fiber.Ctx) error {
 // signIn: POST /sign-in. What the guest had in the basket and had ordered stays theirs.
 func (h *Handlers) signIn(c *fiber.Ctx) error {
 	m := shop.SignInModel{Email: shop.Typed{Value: c.FormValue("email")}, Return: c.FormValue("return")}
-	status, err := h.enter(c)
+	status, err := h.enter(c, account.Shopper)
 	if status == fiber.StatusOK && err == nil {
 		return back(c, m.Return, path.Orders())
 	}
@@ -31,8 +31,9 @@ func (h *Handlers) signIn(c *fiber.Ctx) error {
 	return h.render(c, status, shop.SignIn(h.page(c), m))
 }
 
-// enter checks the password and starts a session; status 422 means wrong, and nothing says what of it.
-func (h *Handlers) enter(c *fiber.Ctx) (status int, err error) {
+// enter checks the password and starts a session for whoever has at least the role; status 422 means wrong, and nothing says what
+// of it.
+func (h *Handlers) enter(c *fiber.Ctx, floor account.Role) (status int, err error) {
 	ctx, guest := c.UserContext(), currentUser(c)
 	u, err := account.Authenticate(ctx, h.DB, c.FormValue("email"), c.FormValue("password"), c.IP())
 	if e, ok := fault.Of(err); ok && e.Code == "SIGN_IN_FAILED" {
@@ -40,6 +41,9 @@ func (h *Handlers) enter(c *fiber.Ctx) (status int, err error) {
 	}
 	if err != nil {
 		return 0, err
+	}
+	if !u.Role.AtLeast(floor) {
+		return 0, roleNeeded(floor)
 	}
 	former := c.Cookies(h.cookieName(cookieSession))
 	if err := h.signInAs(c, u); err != nil {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"regexp"
 
+	"github.com/google/uuid"
+
 	"onefold/domain/trace"
 )
 
@@ -44,15 +46,25 @@ func (h contextHandler) WithGroup(name string) slog.Handler {
 }
 
 // unwanted finds secrets and personal data that an error text from elsewhere may carry: mail addresses, bearer and API
-// tokens, passwords in addresses, long digit runs that could be a card, licence keys.
-var unwanted = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+|(?i:bearer)\s+\S+|of_[A-Za-z0-9_-]{16,}|://[^/\s:@]+:[^/\s@]+@|\b(?:\d[ -]?){13,19}\b|\b(?:[0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}\b`) //nolint:gochecknoglobals // compiled once
+// tokens, passwords in addresses, long digit runs that could be a card, licence keys. It finds UUIDs as well, so that one made
+// of digits isn't taken for a card.
+var unwanted = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?i:bearer)\s+\S+|of_[A-Za-z0-9_-]{16,}|://[^/\s:@]+:[^/\s@]+@|\b(?:\d[ -]?){13,19}\b|\b(?:[0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}\b`) //nolint:gochecknoglobals // compiled once
 
 func redact(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindString && a.Key != slog.TimeKey {
-		a.Value = slog.StringValue(unwanted.ReplaceAllString(a.Value.String(), "[hidden]"))
+		a.Value = slog.StringValue(hide(a.Value.String()))
 	}
 	if err, ok := a.Value.Any().(error); ok {
-		a.Value = slog.StringValue(unwanted.ReplaceAllString(err.Error(), "[hidden]"))
+		a.Value = slog.StringValue(hide(err.Error()))
 	}
 	return a
+}
+
+func hide(text string) string {
+	return unwanted.ReplaceAllStringFunc(text, func(found string) string {
+		if uuid.Validate(found) == nil {
+			return found
+		}
+		return "[hidden]"
+	})
 }

@@ -12,6 +12,7 @@ import (
 // Diagram is how attempts became one result: many dots, one line, its effects.
 type Diagram struct {
 	Attempts []Attempt
+	Total    int    // of the attempts, if more than those; 0 means no more
 	Nodes    []Node // operation, order, payment, as far as they exist
 	Effects  []Effect
 }
@@ -82,7 +83,7 @@ type drawing struct {
 
 func (d Diagram) draw(ctx context.Context) drawing {
 	attempts, effects := d.attemptPoints(ctx), d.effectPoints(ctx)
-	height := max(max(len(attempts), len(effects))*rowHeight+48, 172)
+	height := max(max(len(attempts), len(effects))*rowHeight+24, 148)
 	spread(attempts, height)
 	spread(effects, height)
 	return drawing{height: height, middle: height / 2, attempts: attempts, stops: d.stops(ctx), effects: effects}
@@ -99,8 +100,8 @@ func spread(list []point, height int) {
 func (d Diagram) attemptPoints(ctx context.Context) []point {
 	var list []point
 	for i, a := range d.Attempts {
-		if i == shown-1 && len(d.Attempts) > shown {
-			return append(list, point{title: i18n.T(ctx, "count.more", len(d.Attempts)-i), absorbed: true, more: true})
+		if total := max(len(d.Attempts), d.Total); i == shown-1 && total > shown {
+			return append(list, point{title: i18n.T(ctx, "count.more", total-i), absorbed: true, more: true})
 		}
 		p := point{title: i18n.Clock(ctx, a.At), note: a.Guard, absorbed: a.Guard != ""}
 		if a.Guard == "" {

@@ -12,9 +12,9 @@ import (
 
 // IntentModel is everything known about one intent.
 type IntentModel struct {
-	Kind     string // "order" or "operation"
-	Name     string // an order's number, or an operation's type
-	State    string // of the order or the operation
+	Kind     string   // "order" or "operation"
+	Name     string   // an order's number, or an operation's type
+	State    string   // of the order or the operation
 	Facts    []string // what it is about, already translated: sum, things, time
 	Verdict  Verdict
 	Diagram  Diagram
@@ -67,9 +67,9 @@ type Identity struct {
 type Entry struct {
 	ID     int64
 	At     time.Time
-	Kind   string   // picks the sentence: "payment.succeeded"
-	Lane   string   // where it happened: operation, order, payment, provider, inbox, outbox, job, effect, mail, operator, http
-	From   string   // the state change; empty for none
+	Kind   string // picks the sentence: "payment.succeeded"
+	Lane   string // where it happened: operation, order, payment, provider, inbox, outbox, job, effect, mail, operator, http
+	From   string // the state change; empty for none
 	To     string
 	Guard  string   // what absorbed a repeat
 	Detail []Detail // already redacted

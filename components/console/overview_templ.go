@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// OverviewModel is the console's front door: what waits for a person, and the latest intents.
+// OverviewModel is the console's front door: what waits for a person, and the latest operations.
 type OverviewModel struct {
 	Queues []Queue
 	Latest []OperationRow

@@ -84,6 +84,7 @@ var errorWords = []word{
 	{"error.basket", "Go to the basket", "Перейти в корзину"},
 	{"error.retry", "Try again", "Повторить"},
 	{"error.console", "Back to the overview", "К обзору"},
+	{"error.role.none", "This needs the role “%s” or a higher one. That account hasn’t got it.", "Нужна роль «%s» или выше. У этого аккаунта её нет."},
 	{"error.role", "This needs the role “%s” or a higher one. You are signed in as “%s”.", "Нужна роль «%s» или выше. Ваша роль: «%s»."},
 	{"error.400.title", "That request doesn’t look right", "Запрос не удалось понять"},
 	{"error.400.text", "The address or the form was not what we expect.", "Адрес или форма не такие, как мы ожидаем."},

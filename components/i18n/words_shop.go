@@ -108,8 +108,8 @@ var counts = []count{
 	},
 	{
 		"count.queues",
-		forms{one: "%d queue waits for a person.", other: "%d queues wait for a person."},
-		forms{one: "%d очередь ждёт человека.", few: "%d очереди ждут человека.", many: "%d очередей ждут человека.", other: "%d очереди ждут человека."},
+		forms{one: "%d queue needs attention.", other: "%d queues need attention."},
+		forms{one: "%d очередь требует внимания.", few: "%d очереди требуют внимания.", many: "%d очередей требуют внимания.", other: "%d очереди требуют внимания."},
 	},
 	{
 		"count.more_ids",

@@ -444,7 +444,7 @@ func railLinks(p ConsolePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = railLink(p, "overview", "gear", path.Console(), Count{}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = railLink(p, "overview", "grid", path.Console(), Count{}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

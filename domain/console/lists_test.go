@@ -145,7 +145,7 @@ func TestQueuesCountWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	counts := func() map[string]int {
-		queues, err := console.Queues(t.Context(), w.db, 0)
+		queues, err := console.Queues(t.Context(), w.db)
 		require.NoError(t, err)
 		out := map[string]int{}
 		for _, q := range queues {
@@ -169,5 +169,10 @@ func TestQueuesCountWhatNeedsAPerson(t *testing.T) {
 	w.exec(t, `UPDATE orders SET needs_review = true, review_reason = 'x', created_at = now() - interval '10 minutes' WHERE status = 'FULFILLED'`)
 	for name, n := range counts() {
 		require.Equal(t, 1, n, name)
+		if view := console.ViewOfQueue(name); view != "" {
+			p, err := console.Operations(t.Context(), w.db, console.Query{State: view})
+			require.NoError(t, err)
+			require.Len(t, p.Rows, n, "the list of %s shows what its queue counts", name)
+		}
 	}
 }

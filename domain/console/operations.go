@@ -2,11 +2,13 @@ package console
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
 	"onefold/domain/store"
 )
@@ -54,10 +56,49 @@ func scanOperation(row pgx.CollectableRow) (Operation, error) {
 	return o, err
 }
 
-// Operations lists intents, newest first. Query.State is an operation's status, Query.Type one of OperationTypes.
+// stuckSQL: for five minutes without an end, unless it only waits for its time, as those that watch a payment or expire an order
+// do. Such a one is stuck when nobody took it then.
+const stuckSQL = `op.status = 'PROCESSING' AND op.created_at < clock_timestamp() - interval '5 minutes' AND
+	(op.type NOT IN ('WATCH_PAYMENT', 'EXPIRE_ORDER') OR op.next_attempt_at < clock_timestamp() - interval '5 minutes')`
+
+// Questions about operations that their status alone doesn't answer.
+const (
+	viewStuck        = "STUCK"
+	viewEffectFailed = "EFFECT_FAILED"
+	viewInReview     = "IN_REVIEW"
+)
+
+// OperationViews lists what the state filter of operations may name besides OperationStates: those that a queue counts.
+func OperationViews() []string { return []string{viewStuck, viewEffectFailed, viewInReview} }
+
+// ViewOfQueue is the view that shows what a queue of operations or orders counts; "" for other queues.
+func ViewOfQueue(name string) string {
+	return map[string]string{"stuck_operations": viewStuck, "failed_effects": viewEffectFailed, "orders_in_review": viewInReview}[name]
+}
+
+// operationConditions gives each state and view its condition.
+func operationConditions() map[string]string {
+	conditions := literally("op.status", OperationStates())
+	conditions[viewStuck] = stuckSQL
+	conditions[viewEffectFailed] = "op.status = 'FAILED' AND op.type IN (" + effectTypes() + ")"
+	conditions[viewInReview] = "o.needs_review AND op.id = o.operation_id"
+	return conditions
+}
+
+// effectTypes are the types of effects as an SQL list.
+func effectTypes() string {
+	var quoted []string
+	for _, t := range fulfilment.Types() {
+		quoted = append(quoted, "'"+string(t)+"'")
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// Operations lists intents, newest first. Query.State is an operation's status or one of OperationViews, Query.Type one of
+// OperationTypes.
 func Operations(ctx context.Context, q store.Querier, query Query) (Page[Operation], error) {
 	return read(ctx, q, list{
 		columns: operationColumns, from: operationRows, at: "op.created_at", id: "op.id",
-		states: literally("op.status", OperationStates()), types: OperationTypes(), typeIs: "op.type",
+		states: operationConditions(), types: OperationTypes(), typeIs: "op.type",
 	}, query, scanOperation)
 }

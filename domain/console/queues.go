@@ -22,15 +22,15 @@ type Queue struct {
 // MaxCount is where counting a queue stops.
 const MaxCount = 10_000
 
-// queues each read one partial index from its oldest end. $1 is when an operation counts as stuck, $2 the effect types.
+// queues each read one partial index from its oldest end. $1 are the effect types.
 const queuesSQL = `
 SELECT name, n, oldest, extract(epoch FROM clock_timestamp() - oldest)::float8 FROM (
 	SELECT 1, 'unknown_payments', count(*), min(at) FROM (
 		SELECT updated_at FROM payments WHERE status = 'UNKNOWN' ORDER BY updated_at, id LIMIT 10000) r(at)
 	UNION ALL SELECT 2, 'stuck_operations', count(*), min(at) FROM (
-		SELECT created_at FROM operations WHERE status = 'PROCESSING' AND created_at < clock_timestamp() - $1::interval LIMIT 10000) r(at)
+		SELECT op.created_at FROM operations op WHERE ` + stuckSQL + ` LIMIT 10000) r(at)
 	UNION ALL SELECT 3, 'failed_effects', count(*), min(at) FROM (
-		SELECT created_at FROM operations WHERE status = 'FAILED' AND type = ANY($2) ORDER BY created_at, id LIMIT 10000) r(at)
+		SELECT created_at FROM operations WHERE status = 'FAILED' AND type = ANY($1) ORDER BY created_at, id LIMIT 10000) r(at)
 	UNION ALL SELECT 4, 'quarantined_events', count(*), min(at) FROM (
 		SELECT received_at FROM incoming_events WHERE status = 'QUARANTINED' ORDER BY received_at, id LIMIT 10000) r(at)
 	UNION ALL SELECT 5, 'parked_events', count(*), min(at) FROM (
@@ -39,12 +39,9 @@ SELECT name, n, oldest, extract(epoch FROM clock_timestamp() - oldest)::float8 F
 		SELECT created_at FROM orders WHERE needs_review ORDER BY created_at, id LIMIT 10000) r(at)
 ) AS queue(position, name, n, oldest) ORDER BY position`
 
-// Queues counts what needs attention. An operation that is PROCESSING for longer than stuckAfter is stuck; 0 means 5 minutes.
-func Queues(ctx context.Context, q store.Querier, stuckAfter time.Duration) ([]Queue, error) {
-	if stuckAfter == 0 {
-		stuckAfter = 5 * time.Minute
-	}
-	rows, err := q.Query(ctx, queuesSQL, stuckAfter, fulfilment.Types())
+// Queues counts what needs attention.
+func Queues(ctx context.Context, q store.Querier) ([]Queue, error) {
+	rows, err := q.Query(ctx, queuesSQL, fulfilment.Types())
 	if err != nil {
 		return nil, fmt.Errorf("count queues: %w", err)
 	}

@@ -19,6 +19,9 @@ func accrue(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.E
 	if err != nil {
 		return operation.End{}, err
 	}
+	if o.State == order.Refunded {
+		return needless(ctx, tx, op)
+	}
 	points := o.Total.Whole()
 	tag, err := tx.Exec(ctx, `INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT id, 'ACCRUAL', user_id, $2 FROM orders WHERE id = $1
 		ON CONFLICT (order_id, kind) DO NOTHING`, o.ID, points)

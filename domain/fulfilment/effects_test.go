@@ -2,6 +2,7 @@ package fulfilment_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -88,6 +89,33 @@ func TestEffectsThatEndTogether(t *testing.T) {
 		require.Equal(t, "FULFILLED", b.status(t))
 	}
 	require.Len(t, b.mailer.Accepted(), 25)
+}
+
+// Every effect locks the order before it asks whether it is the last: two that are about to end queue behind one who has it.
+func TestTheLastTwoEffectsQueueOnTheOrder(t *testing.T) {
+	t.Parallel()
+	db := storetest.DB(t)
+	l, a, m := fulfilment.IssueLicenses, fulfilment.AccrueBonus, fulfilment.SendNotification
+	for _, c := range [][]operation.Type{{l, a, m}, {a, l, m}} {
+		b := setup(t, db, paymenttest.Wish{Email: "ann@example.com"})
+		b.run(t, c[0])
+		holder, err := db.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = holder.Exec(t.Context(), `SELECT 1 FROM orders WHERE id = $1 FOR UPDATE`, b.order.ID)
+		require.NoError(t, err)
+		errs := make(chan error, 2)
+		for _, k := range c[1:] {
+			go func() { errs <- b.executor.Execute(t.Context(), b.id(k)) }()
+		}
+		require.Eventually(t, func() bool {
+			return paymenttest.Count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 2
+		}, 5*time.Second, 2*time.Millisecond)
+		require.NoError(t, holder.Rollback(t.Context()))
+		require.NoError(t, <-errs)
+		require.NoError(t, <-errs)
+		b.run(t, m) // it may have come before the licences
+		require.Equal(t, "FULFILLED", b.status(t))
+	}
 }
 
 // The licence's transaction holds the order and wakes the mail, whose transaction holds its own row and wants the order.

@@ -1,5 +1,7 @@
 // Package fulfilment gives a paid order what was bought: each effect is a system operation of its own with a business key, and
 // a row whose UNIQUE key allows it once. The last effect makes the order FULFILLED.
+// When all of the money has gone back, REVERSE_EFFECTS takes back what was given, and an effect that comes to run later gives
+// nothing. Each looks at the order under its lock, so either may come first.
 package fulfilment
 
 import (
@@ -10,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/journal"
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/outbox"
@@ -74,6 +77,14 @@ func completing(ctx context.Context, tx pgx.Tx, op operation.Operation) error {
 		return nil
 	}
 	return order.MarkFulfilled(ctx, tx, op.OrderID.UUID)
+}
+
+// needless ends an effect that comes to run after all of the money went back: nothing is given, so nothing has to be taken back
+// and nothing waits for it (the receipt waits for licences).
+func needless(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.End, error) {
+	return operation.Done("order", op.OrderID.UUID.String()), journal.Append(ctx, tx, journal.Entry{
+		Kind: "effect.skipped", OperationID: op.ID, OrderID: op.OrderID.UUID, Detail: map[string]any{"type": op.Type, "order": order.Refunded},
+	})
 }
 
 // wake makes an effect due that may be waiting for this one. The order is locked already, so an operation that somebody else

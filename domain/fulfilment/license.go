@@ -22,6 +22,9 @@ func issue(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.En
 	if err != nil {
 		return operation.End{}, err
 	}
+	if o.State == order.Refunded {
+		return needless(ctx, tx, op)
+	}
 	units, err := missing(ctx, tx, o.ID)
 	if err != nil {
 		return operation.End{}, err

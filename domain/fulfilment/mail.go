@@ -35,6 +35,10 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 	if err != nil {
 		return operation.Call{}, operation.End{}, err
 	}
+	if o.State == order.Refunded {
+		end, err := needless(ctx, tx, op)
+		return operation.Call{}, end, err
+	}
 	open, err := missing(ctx, tx, o.ID)
 	if err != nil {
 		return operation.Call{}, operation.End{}, err

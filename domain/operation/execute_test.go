@@ -262,6 +262,18 @@ func TestAnEventSettlesWhileTheCallRuns(t *testing.T) {
 	require.Equal(t, 1, journaled(t, db, id, "operation.completed"))
 }
 
+func TestSettlingTwiceKeepsTheFirstEnd(t *testing.T) {
+	t.Parallel()
+	tx := storetest.Tx(t)
+	id := enqueue(t, tx, "once")
+	op := operation.Operation{ID: id}
+	require.NoError(t, operation.Settle(t.Context(), tx, op, operation.End{Status: operation.Failed, FailureCode: "FIRST"}))
+	require.NoError(t, operation.Settle(t.Context(), tx, op, operation.Done("thing", "2")))
+	require.Equal(t, state{status: "FAILED", failure: "FIRST"}, withoutTime(read(t, tx, id)))
+	require.Equal(t, 1, journaled(t, tx, id, "operation.failed"))
+	require.Zero(t, journaled(t, tx, id, "operation.completed"))
+}
+
 func TestTenJobsOfOneOperationAreOneCall(t *testing.T) {
 	t.Parallel()
 	db := storetest.DB(t)

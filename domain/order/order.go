@@ -94,16 +94,43 @@ func MarkPaid(ctx context.Context, tx pgx.Tx, o Order, paymentID uuid.UUID) erro
 	return nil
 }
 
-// MarkFulfilled moves a locked PAID order to FULFILLED; in any other state it does nothing.
+// MarkFulfilled moves a locked PAID order to FULFILLED. One of which a part was refunded meanwhile keeps its state and gets the
+// time; in any other state nothing happens.
 func MarkFulfilled(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	tag, err := tx.Exec(ctx, `UPDATE orders SET status = 'FULFILLED', fulfilled_at = now() WHERE id = $1 AND status = 'PAID'`, id)
+	var to State
+	err := tx.QueryRow(ctx, `UPDATE orders SET status = CASE status WHEN 'PAID' THEN 'FULFILLED' ELSE status END, fulfilled_at = now()
+		WHERE id = $1 AND status IN ('PAID', 'PARTIALLY_REFUNDED') AND fulfilled_at IS NULL RETURNING status`, id).Scan(&to)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("mark order fulfilled: %w", err)
 	}
-	if tag.RowsAffected() == 0 {
+	return journal.Append(ctx, tx, journal.Entry{Kind: "order.fulfilled", OrderID: id, Detail: map[string]any{"to": to}})
+}
+
+// MarkRefunded moves a locked order because money of the payment that paid it went back: a part of it, or all. Only all of it
+// has consequences (ORDER_REFUNDED): what was given for the money is taken back. Goods don't return to the stock by themselves.
+func MarkRefunded(ctx context.Context, tx pgx.Tx, o Order, paymentID uuid.UUID, all bool) error {
+	to := PartiallyRefunded
+	if all {
+		to = Refunded
+	}
+	if !o.State.CanMove(to) {
 		return nil
 	}
-	return journal.Append(ctx, tx, journal.Entry{Kind: "order.fulfilled", OrderID: id, Detail: map[string]any{"from": Paid, "to": Fulfilled}})
+	b := &pgx.Batch{}
+	b.Queue(`UPDATE orders SET status = $2 WHERE id = $1 AND status = $3`, o.ID, to, o.State)
+	if all {
+		outbox.Queue(ctx, b, outbox.OrderRefunded, "order.refunded:"+o.ID.String(), o.ID)
+	}
+	journal.Queue(ctx, b, journal.Entry{
+		Kind: "order." + strings.ToLower(string(to)), OrderID: o.ID, PaymentID: paymentID, Detail: map[string]any{"from": o.State, "to": to},
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("mark order refunded: %w", err)
+	}
+	return nil
 }
 
 // Close moves a locked, unpaid order to CANCELED or EXPIRED and gives its stock and promo use back, once: only the transaction

@@ -25,8 +25,9 @@ type Type string
 
 // The events. What follows from each is one table: jobs/events.go.
 const (
-	OrderPlaced Type = "ORDER_PLACED"
-	OrderPaid   Type = "ORDER_PAID"
+	OrderPlaced   Type = "ORDER_PLACED"
+	OrderPaid     Type = "ORDER_PAID"
+	OrderRefunded Type = "ORDER_REFUNDED" // all of its money went back
 )
 
 // Event is a due event.

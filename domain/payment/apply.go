@@ -21,7 +21,9 @@ import (
 type Applier struct {
 	DB        store.DB
 	Providers map[string]provider.Payments // by name
-	MaxWaits  int                          // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)
+	// Refunds judges what an event says about a refund (refund.Apply); early names what is missing here yet. Nil ignores them.
+	Refunds  func(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (v inbox.Verdict, early string, err error)
+	MaxWaits int // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)
 }
 
 // Apply deals with one inbox row. Repeats, late and early events are all successes; only a failing database is an error.
@@ -53,6 +55,13 @@ func (a *Applier) judge(ctx context.Context, tx pgx.Tx, e inbox.Event) (v inbox.
 	event, err := p.Translate(e.Payload)
 	if err != nil {
 		return inbox.Verdict{Status: inbox.Quarantined, Reason: "not_understood"}, false, nil //nolint:nilerr // the verdict is the answer
+	}
+	if said := event.Object.Refund; said != nil && a.Refunds != nil {
+		v, early, err := a.Refunds(ctx, tx, e.Provider, *said)
+		if early != "" && err == nil {
+			return a.early(e, early)
+		}
+		return v, false, err
 	}
 	said := event.Object.Payment
 	if said == nil {

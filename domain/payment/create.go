@@ -132,7 +132,7 @@ func recordRejection(id uuid.UUID, cause error) operation.Record {
 		code = e.Code
 	}
 	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
-		p, err := lockWithOrder(ctx, tx, id)
+		p, err := LockWithOrder(ctx, tx, id)
 		if err != nil {
 			return operation.End{}, err
 		}
@@ -144,7 +144,7 @@ func recordRejection(id uuid.UUID, cause error) operation.Record {
 }
 
 func markUnknown(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	p, err := lockWithOrder(ctx, tx, id)
+	p, err := LockWithOrder(ctx, tx, id)
 	if err != nil || !p.State.CanMove(Unknown) {
 		return err
 	}

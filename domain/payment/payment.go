@@ -23,18 +23,21 @@ type Payment struct {
 	Attempt     int
 	State       State
 	Amount      money.Amount
-	Key         string // the provider's idempotency key
-	ProviderID  string // the provider's payment ID; "" until known
-	order       order.Order
+	Key         string      // the provider's idempotency key
+	Provider    string      // its name
+	ProviderID  string      // the provider's payment ID; "" until known
+	Refunded    int64       // what went back of Amount, in minor units
+	Orphan      bool        // money came in that the order couldn't take
+	Order       order.Order // only from LockWithOrder
 }
 
 // lock reads one payment for a move. The order must be locked already (or not be needed).
 func lock(ctx context.Context, tx pgx.Tx, where string, args ...any) (Payment, error) {
 	var p Payment
 	var providerID *string
-	err := tx.QueryRow(ctx, `SELECT id, order_id, operation_id, attempt, status, amount_minor, currency, provider_key, provider_payment_id
-		FROM payments WHERE `+where+` FOR UPDATE`, args...).
-		Scan(&p.ID, &p.OrderID, &p.OperationID, &p.Attempt, &p.State, &p.Amount.Minor, &p.Amount.Currency, &p.Key, &providerID)
+	err := tx.QueryRow(ctx, `SELECT id, order_id, operation_id, attempt, status, amount_minor, currency, provider_key, provider,
+		provider_payment_id, refunded_minor, orphaned_at IS NOT NULL FROM payments WHERE `+where+` FOR UPDATE`, args...).
+		Scan(&p.ID, &p.OrderID, &p.OperationID, &p.Attempt, &p.State, &p.Amount.Minor, &p.Amount.Currency, &p.Key, &p.Provider, &providerID, &p.Refunded, &p.Orphan)
 	if err != nil {
 		return p, fmt.Errorf("lock payment: %w", err)
 	}
@@ -44,8 +47,8 @@ func lock(ctx context.Context, tx pgx.Tx, where string, args ...any) (Payment, e
 	return p, nil
 }
 
-// lockWithOrder locks the payment's order, then the payment (lock order: operation, order, payment).
-func lockWithOrder(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Payment, error) {
+// LockWithOrder locks the payment's order, then the payment (lock order: operation, order, payment).
+func LockWithOrder(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Payment, error) {
 	var orderID uuid.UUID
 	if err := tx.QueryRow(ctx, `SELECT order_id FROM payments WHERE id = $1`, id).Scan(&orderID); err != nil {
 		return Payment{}, fmt.Errorf("find payment's order: %w", err)
@@ -55,7 +58,7 @@ func lockWithOrder(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Payment, error
 		return Payment{}, err
 	}
 	p, err := lock(ctx, tx, `id = $1`, id)
-	p.order = o
+	p.Order = o
 	return p, err
 }
 
@@ -99,7 +102,7 @@ var meaning = map[provider.Status]State{ //nolint:gochecknoglobals // a table
 // learn is the one way in which anything said by the provider (an answer, a lookup, an event) changes a payment: facts about
 // money are compared, then the state moves forward or not at all. It locks order and payment and settles the operation.
 func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Payment, source string) (lesson, error) {
-	p, err := lockWithOrder(ctx, tx, id)
+	p, err := LockWithOrder(ctx, tx, id)
 	if err != nil {
 		return lesson{}, err
 	}
@@ -113,8 +116,13 @@ func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Payment, 
 	case p.State.CanMove(to):
 	case p.State == to:
 		return lesson{payment: p}, nil
+	case to == Succeeded && p.Orphan:
+		return lesson{payment: p}, nil
 	case to == Succeeded && !p.State.Captured():
 		// Money came in through an attempt that had ended without it. The state stays (no step back), a person looks at it.
+		if err := p.orphan(ctx, tx, said.ID); err != nil {
+			return lesson{}, err
+		}
 		return lesson{payment: p, moved: true}, order.Flag(ctx, tx, p.OrderID, p.ID, "success_after_"+strings.ToLower(string(p.State)))
 	default:
 		return lesson{payment: p, late: true}, nil
@@ -126,7 +134,7 @@ func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Payment, 
 	case Pending:
 		err = p.watch(ctx, tx)
 	case Succeeded:
-		err = order.MarkPaid(ctx, tx, p.order, p.ID)
+		err = p.arrive(ctx, tx)
 	}
 	return lesson{payment: p, moved: true}, err
 }

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	view "onefold/components/console"
+	"onefold/components/path"
+	"onefold/components/ui"
+	"onefold/domain/console"
+)
+
+// consoleOperations: GET /console/operations.
+func (h *Handlers) consoleOperations(c *fiber.Ctx) error {
+	q, err := listQuery(c, "type")
+	if err != nil {
+		return err
+	}
+	list, err := console.Operations(c.UserContext(), h.DB, q)
+	if err != nil {
+		return badAddress(err)
+	}
+	p, _ := h.consolePage(c, "operations")
+	return h.render(c, fiber.StatusOK, view.Operations(p, view.OperationsModel{
+		Filter: filterOf(q, append(console.OperationStates(), console.OperationViews()...), console.OperationTypes(), nil),
+		Rows:   operationRows(list.Rows), Pager: pager(path.ConsoleOperations(), q, list.Newer, list.Older),
+	}))
+}
+
+func operationRows(list []console.Operation) (rows []view.OperationRow) {
+	for _, o := range list {
+		r := view.OperationRow{
+			ID: o.ID.String(), Type: string(o.Type), Key: o.Key, State: string(o.Status), OrderID: optional(o.OrderID), Order: number(o.OrderNumber),
+			Attempts: o.Attempt, Result: outcome(o), NextAt: orZero(o.NextAttemptAt), CreatedAt: o.CreatedAt,
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// outcome is what came of an operation, in a few words.
+func outcome(o console.Operation) string {
+	switch {
+	case o.FailureCode != "":
+		return o.FailureCode
+	case o.NextAttemptAt != nil:
+		return o.LastError
+	case o.ResourceID != "":
+		return o.ResourceType + " " + ui.Middle(o.ResourceID)
+	}
+	return ""
+}
+
+// consolePayments: GET /console/payments.
+func (h *Handlers) consolePayments(c *fiber.Ctx) error {
+	q, err := listQuery(c, "provider")
+	if err != nil {
+		return err
+	}
+	list, err := console.Payments(c.UserContext(), h.DB, q)
+	if err != nil {
+		return badAddress(err)
+	}
+	p, _ := h.consolePage(c, "payments")
+	m := view.PaymentsModel{
+		Filter: filterOf(q, console.PaymentStates(), nil, console.Providers()), Pager: pager(path.ConsolePayments(), q, list.Newer, list.Older),
+	}
+	for _, r := range list.Rows {
+		m.Rows = append(m.Rows, view.PaymentRow{
+			ID: r.ID.String(), OrderID: r.OrderID.String(), Order: number(&r.OrderNumber), Attempt: r.Attempt, State: string(r.Status),
+			Amount: r.Amount.String(), Provider: r.Provider, ProviderRef: r.ProviderPaymentID, UpdatedAt: r.UpdatedAt,
+		})
+	}
+	return h.render(c, fiber.StatusOK, view.Payments(p, m))
+}
+
+// consoleInbox: GET /console/inbox.
+func (h *Handlers) consoleInbox(c *fiber.Ctx) error {
+	q, err := listQuery(c, "type", "provider")
+	if err != nil {
+		return err
+	}
+	list, err := console.IncomingEvents(c.UserContext(), h.DB, q)
+	if err != nil {
+		return badAddress(err)
+	}
+	p, _ := h.consolePage(c, "inbox")
+	m := view.InboxModel{
+		Filter: filterOf(q, console.EventStates(), nil, console.Providers()), Pager: pager(path.ConsoleInbox(), q, list.Newer, list.Older),
+	}
+	for _, r := range list.Rows {
+		m.Rows = append(m.Rows, view.InboxRow{
+			ID: r.ID.String(), EventID: r.EventID, Provider: r.Provider, Type: r.Type, State: string(r.Status), Deliveries: r.Deliveries,
+			OrderID: optional(r.OrderID), Order: number(r.OrderNumber), Reason: r.Reason, ReceivedAt: r.ReceivedAt,
+		})
+	}
+	return h.render(c, fiber.StatusOK, view.Inbox(p, m))
+}
+
+// consoleOutbox: GET /console/outbox.
+func (h *Handlers) consoleOutbox(c *fiber.Ctx) error {
+	q, err := listQuery(c, "type")
+	if err != nil {
+		return err
+	}
+	list, err := console.OutboxEvents(c.UserContext(), h.DB, q)
+	if err != nil {
+		return badAddress(err)
+	}
+	p, _ := h.consolePage(c, "outbox")
+	m := view.OutboxModel{
+		Filter: filterOf(q, console.OutboxStates(), console.OutboxTypes(), nil), Pager: pager(path.ConsoleOutbox(), q, list.Newer, list.Older),
+	}
+	for _, r := range list.Rows {
+		m.Rows = append(m.Rows, view.OutboxRow{
+			ID: r.ID.String(), Type: r.Type, State: r.State, OrderID: r.OrderID.String(), Order: number(r.OrderNumber), Attempts: r.Attempts,
+			Lag: lag(r, h.Now()), Error: r.LastError, CreatedAt: r.CreatedAt,
+		})
+	}
+	return h.render(c, fiber.StatusOK, view.Outbox(p, m))
+}
+
+// lag is how long a fact waited for its consequences, or waits until now.
+func lag(e console.OutboxEvent, now time.Time) time.Duration {
+	if e.DispatchedAt != nil {
+		now = *e.DispatchedAt
+	}
+	return max(now.Sub(e.CreatedAt), 0)
+}
+
+func optional(id uuid.NullUUID) string {
+	if !id.Valid {
+		return ""
+	}
+	return id.UUID.String()
+}
+
+func number(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}
