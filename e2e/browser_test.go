@@ -63,7 +63,18 @@ const watch = `addEventListener('securitypolicyviolation', e => console.error('C
 
 func visit(t *testing.T, browser context.Context, base string) *visitor {
 	t.Helper()
-	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	return openTab(t, browser, base, chromedp.WithNewBrowserContext())
+}
+
+// another is a second tab of the same person.
+func (v *visitor) another() *visitor {
+	v.t.Helper()
+	return openTab(v.t, v.ctx, v.base)
+}
+
+func openTab(t *testing.T, from context.Context, base string, options ...chromedp.ContextOption) *visitor {
+	t.Helper()
+	ctx, end := chromedp.NewContext(from, options...)
 	t.Cleanup(end)
 	v := &visitor{t: t, ctx: ctx, base: base}
 	require.NoError(t, chromedp.Listen(ctx, v.hear))
@@ -180,9 +191,17 @@ func (v *visitor) see(id string) {
 	v.do(chromedp.WaitVisible(testid(id)))
 }
 
+// text waits for an element and reads it.
 func (v *visitor) text(id string) string {
 	v.t.Helper()
-	return look(v, chromedp.Text(testid(id)))
+	v.see(id)
+	return v.now(id)
+}
+
+// now reads an element without waiting; "" if it isn't there. One evaluation, so that a page that is just replaced can't harm.
+func (v *visitor) now(id string) string {
+	v.t.Helper()
+	return look(v, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector('[data-testid="%s"]')?.innerText ?? ''`, id)))
 }
 
 // has counts elements now, without waiting.

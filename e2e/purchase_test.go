@@ -39,6 +39,8 @@ func TestPeopleBuyInTheBrowser(t *testing.T) {
 		{"a double click on Pay without scripts is one order", doubleClickWithoutScripts},
 		{"reload and Back after the order lead to the order", reloadAndBack},
 		{"two tabs of one basket are one order", twoTabs},
+		{"a second tab with other details is told so", otherDetails},
+		{"a basket that changed meanwhile is shown again", basketChanged},
 		{"a declined payment is paid with another card", declined},
 		{"an unknown payment offers nothing to pay", unknown},
 		{"a lost answer is repeated by the page", lostAnswer},
@@ -67,7 +69,7 @@ func fillBasket(v *visitor) {
 	v.t.Helper()
 	v.goTo("/")
 	v.do(chromedp.Click(chromedp.CSS(`[data-testid="product-`+sold+`"] [data-testid="add-to-basket"]`), chromedp.NodeVisible))
-	eventually(v.t, "the basket counts one", func() bool { return v.text("basket-count") == "1" })
+	eventually(v.t, "the basket counts one", func() bool { return v.now("basket-count") == "1" })
 	v.click("basket-link")
 	v.arrive("/cart")
 	v.click("checkout-button")
@@ -128,7 +130,7 @@ func guestBuysWithKeyboard(t *testing.T, s *scene) {
 	v.goTo("/")
 	v.tabTo("add-to-basket", "product-"+sold)
 	v.presses(kb.Enter)
-	eventually(t, "the basket counts one", func() bool { return v.text("basket-count") == "1" })
+	eventually(t, "the basket counts one", func() bool { return v.now("basket-count") == "1" })
 	v.goTo("/") // the focus starts at the top
 	v.tabTo("basket-link", "")
 	v.presses(kb.Enter)
@@ -204,9 +206,7 @@ func twoTabs(t *testing.T, s *scene) {
 	v, email := s.visit(t), someone()
 	fillBasket(v)
 	form := v.at()
-	ctx, end := chromedp.NewContext(v.ctx)
-	t.Cleanup(end)
-	second := &visitor{t: t, ctx: ctx, base: v.base}
+	second := v.another()
 	second.goTo("/checkout")
 	require.Equal(t, form, second.at(), "both tabs carry the same key")
 	second.fill("email", email)
@@ -217,10 +217,46 @@ func twoTabs(t *testing.T, s *scene) {
 	second.arrive("/orders/")
 	require.Equal(t, v.at(), second.at())
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))
+}
 
-	third := &visitor{t: t, ctx: ctx, base: v.base} // and a form that was sent with other details
-	third.goTo("/checkout/" + path.Base(form))
-	third.arrive("/orders/")
+// otherDetails: a second tab sends the same basket with another address after it was ordered.
+func otherDetails(t *testing.T, s *scene) {
+	v, email := s.visit(t), someone()
+	fillBasket(v)
+	second := v.another()
+	second.expect("status of 409")
+	second.goTo("/checkout")
+	second.fill("email", someone())
+	v.fill("email", email)
+	v.click("pay-button")
+	v.arrive("/orders/")
+	second.click("pay-button")
+	second.see("conflict-other")
+	require.Contains(t, second.text("conflict-other"), email)
+	second.click("open-order")
+	second.arrive("/orders/")
+	require.Equal(t, v.at(), second.at())
+}
+
+// basketChanged: what is paid is what the page showed.
+func basketChanged(t *testing.T, s *scene) {
+	v, email := s.visit(t), someone()
+	v.expect("status of 409")
+	fillBasket(v)
+	v.fill("email", email)
+	second := v.another()
+	second.goTo("/products/copper-ledger")
+	second.click("add-to-basket")
+	eventually(t, "the basket counts two", func() bool { return second.now("basket-count") == "2" })
+	v.click("pay-button")
+	v.see("conflict-basket")
+	require.Zero(t, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))
+	v.click("continue-checkout")
+	v.arrive("/checkout/")
+	v.fill("email", email)
+	v.click("pay-button")
+	v.arrive("/orders/")
+	require.Equal(t, 249000+329990, s.count(`SELECT total_minor FROM orders WHERE email = $1`, email))
 }
 
 func declined(t *testing.T, s *scene) {
@@ -272,7 +308,7 @@ func lostAnswer(t *testing.T, s *scene) {
 	v.fill("email", email)
 	release := s.hold(`SELECT 1 FROM products WHERE id = $1 FOR UPDATE`, sold)
 	v.click("pay-button")
-	eventually(t, "the page says that it tries again", func() bool { return v.text("retry-status") != "" })
+	eventually(t, "the page says that it tries again", func() bool { return v.now("retry-status") != "" })
 	release()
 	v.arrive("/orders/")
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))

@@ -11,8 +11,9 @@ import (
 
 // consequences says what follows from each event, in the relay's transaction. Events without an entry are parked.
 var consequences = map[outbox.Type]func(context.Context, pgx.Tx, []outbox.Event) error{ //nolint:gochecknoglobals // a table
-	outbox.OrderPlaced: nothing, // its payment is an operation of its own, inserted with the order
-	outbox.OrderPaid:   fulfilment.Plan,
+	outbox.OrderPlaced:   nothing, // its payment is an operation of its own, inserted with the order
+	outbox.OrderPaid:     fulfilment.Plan,
+	outbox.OrderRefunded: fulfilment.PlanReversal,
 }
 
 func nothing(context.Context, pgx.Tx, []outbox.Event) error { return nil }

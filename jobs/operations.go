@@ -12,6 +12,7 @@ import (
 	"onefold/domain/journal"
 	"onefold/domain/operation"
 	"onefold/domain/payment"
+	"onefold/domain/refund"
 	"onefold/domain/trace"
 )
 
@@ -77,6 +78,24 @@ type ExpireOrderJob struct{ Operation }
 // Kind is River's name of the job.
 func (ExpireOrderJob) Kind() string { return "expire_order" }
 
+// CreateRefundJob sends money back that an operator decided on.
+type CreateRefundJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (CreateRefundJob) Kind() string { return "create_refund" }
+
+// RefundOrphanJob sends money back that its order couldn't take.
+type RefundOrphanJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (RefundOrphanJob) Kind() string { return "refund_orphan" }
+
+// ReverseEffectsJob takes back what a refunded order was given.
+type ReverseEffectsJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (ReverseEffectsJob) Kind() string { return "reverse_effects" }
+
 // operationJobs says which job carries on which type of operation, and in which queue.
 var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a table
 	queue string
@@ -86,6 +105,9 @@ var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a t
 	payment.WatchPayment:        {queuePayments, func(o Operation) river.JobArgs { return WatchPaymentJob{o} }},
 	checkout.CancelOrder:        {queuePayments, func(o Operation) river.JobArgs { return CancelOrderJob{o} }},
 	checkout.ExpireOrder:        {queuePayments, func(o Operation) river.JobArgs { return ExpireOrderJob{o} }},
+	refund.CreateRefund:         {queuePayments, func(o Operation) river.JobArgs { return CreateRefundJob{o} }},
+	payment.RefundOrphan:        {queuePayments, func(o Operation) river.JobArgs { return RefundOrphanJob{o} }},
+	fulfilment.ReverseEffects:   {queueFulfilment, func(o Operation) river.JobArgs { return ReverseEffectsJob{o} }},
 	fulfilment.IssueLicenses:    {queueFulfilment, func(o Operation) river.JobArgs { return IssueLicensesJob{o} }},
 	fulfilment.AccrueBonus:      {queueFulfilment, func(o Operation) river.JobArgs { return AccrueBonusJob{o} }},
 	fulfilment.SendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},

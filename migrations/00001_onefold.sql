@@ -92,12 +92,12 @@ CREATE TABLE products (
 CREATE TABLE product_prices (
     product_id  text NOT NULL REFERENCES products,
     currency    char(3) NOT NULL,
-    price_minor bigint NOT NULL CHECK (price_minor >= 0),
+    price_minor bigint NOT NULL CHECK (price_minor > 0),
     PRIMARY KEY (product_id, currency)
 );
 CREATE TABLE promo_codes (
     code        text PRIMARY KEY CHECK (code = upper(code)),
-    percent_off integer NOT NULL CHECK (percent_off BETWEEN 1 AND 100),
+    percent_off integer NOT NULL CHECK (percent_off BETWEEN 1 AND 99),
     max_uses    integer NOT NULL,
     uses        integer NOT NULL DEFAULT 0,
     -- A limited code is never used more often than its limit.

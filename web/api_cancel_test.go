@@ -125,8 +125,10 @@ func TestAnEnquiryOnce(t *testing.T) {
 	}
 	lead("k", strings.Replace(body, "ship", "sell", 1)).refused(t, http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
 	require.Equal(t, http.StatusCreated, lead("k2", body).Status, "meant once more")
-	for _, wrong := range []string{`{}`, `{"name":"Ada","email":"nobody","message":"x"}`, `{"name":"A\u0000","email":"a@example.com","message":"x"}`,
-		`{"name":"Ada","email":"a@example.com","message":"` + strings.Repeat("x", 5001) + `"}`} {
+	for _, wrong := range []string{
+		`{}`, `{"name":"Ada","email":"nobody","message":"x"}`, `{"name":"A\u0000","email":"a@example.com","message":"x"}`,
+		`{"name":"Ada","email":"a@example.com","message":"` + strings.Repeat("x", 5001) + `"}`,
+	} {
 		p := lead("k3", wrong).refused(t, http.StatusUnprocessableEntity, "VALIDATION_FAILED")
 		require.NotEmpty(t, p.Errors)
 	}

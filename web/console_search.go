@@ -59,10 +59,11 @@ func (h *Handlers) find(c *fiber.Ctx, pasted string, none int) error {
 // shorten keeps a page readable when a whole letter was pasted; no ID is that long.
 func shorten(text string) string {
 	const most = 300
-	if r := []rune(strings.ToValidUTF8(text, "")); len(r) > most {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
 	}
-	return strings.ToValidUTF8(text, "")
+	return text
 }
 
 func hitID(hit console.Hit) uuid.UUID {

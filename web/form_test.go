@@ -50,9 +50,9 @@ func (s *shop) checkout() (address string, form url.Values) {
 }
 
 // buy places an order in the shop and returns its page's address.
-func (s *shop) buy(product string) string {
+func (s *shop) buy() string {
 	s.t.Helper()
-	s.put(product)
+	s.put("pixel-orchard")
 	a := s.post(s.checkout())
 	require.Equal(s.t, http.StatusSeeOther, a.Status, a.Body)
 	require.Regexp(s.t, "^/orders/", a.Header.Get("Location"))
@@ -132,7 +132,7 @@ func TestEveryFormIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
-	order := b.buy("pixel-orchard")
+	order := b.buy()
 	snapshot := func() string {
 		var out string
 		require.NoError(t, s.db.QueryRow(t.Context(), `SELECT concat_ws(' ', (SELECT count(*) FROM users), (SELECT count(*) FROM sessions), (SELECT count(*) FROM carts),

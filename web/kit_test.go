@@ -115,10 +115,13 @@ func (s *shop) listen() string {
 }
 
 // shopper makes somebody who shops by API and returns their token.
-func (s *shop) shopper() string {
+func (s *shop) shopper() string { s.t.Helper(); return s.somebody(account.Shopper) }
+
+// somebody makes a user of the API and returns their token.
+func (s *shop) somebody(role account.Role) string {
 	s.t.Helper()
-	email := "shopper-" + uuid.NewString() + "@example.com"
-	_, err := s.db.Exec(s.t.Context(), `INSERT INTO users (id, email, role) VALUES ($1, $2, 'shopper')`, uuid.New(), email)
+	email := string(role) + "-" + uuid.NewString() + "@example.com"
+	_, err := s.db.Exec(s.t.Context(), `INSERT INTO users (id, email, role) VALUES ($1, $2, $3)`, uuid.New(), email, role)
 	require.NoError(s.t, err)
 	token, err := account.CreateToken(s.t.Context(), s.db, email)
 	require.NoError(s.t, err)
@@ -192,9 +195,9 @@ func (s *shop) count(sql string, args ...any) (n int) {
 	return n
 }
 
-func (s *shop) exec(sql string, args ...any) {
+func (s *shop) exec(sql string) {
 	s.t.Helper()
-	_, err := s.db.Exec(s.t.Context(), sql, args...)
+	_, err := s.db.Exec(s.t.Context(), sql)
 	require.NoError(s.t, err)
 }
 

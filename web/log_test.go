@@ -80,7 +80,7 @@ func TestRequestsLeaveNoSecretsInTheLog(t *testing.T) {
 	var lines log
 	s := newShop(t, lines.withIDs)
 	token := s.shopper()
-	s.person("ada@example.com")
+	s.ada()
 	address := `"delivery":{"method":"post","address":{"name":"Ann Secretname","line1":"12 Hidden Lane","city":"Nowhereville","postcode":"SEC 123","country":"DE"}}`
 	body := strings.Replace(pixel, `"currency"`, address+`,"currency"`, 1)
 	s.order(token, "k", body).placed(t)
@@ -91,7 +91,7 @@ func TestRequestsLeaveNoSecretsInTheLog(t *testing.T) {
 	b := s.browser()
 	b.signIn("ada@example.com", "not "+password, "")
 	b.signIn("ada@example.com", password, "")
-	b.buy("pixel-orchard")
+	b.buy()
 	b.get("/sign-in?return=%2F%3Femail%3Dada@example.com&password=hunter2", "")
 	s.exec(`ALTER TABLE carts RENAME TO elsewhere`)
 	require.Equal(t, http.StatusInternalServerError, b.get("/checkout/x", "").Status, "an error of the database is logged as well")

@@ -16,9 +16,11 @@ import (
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
+	"onefold/domain/money"
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/payment"
+	"onefold/domain/refund"
 )
 
 // order: GET /orders/{id} is the only place that tells the truth about an order.
@@ -63,9 +65,23 @@ func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
 		}
 	}
 	if o.PaidAt != nil {
-		m.Receipt = shop.Receipt{Number: m.Number, PaidAt: *o.PaidAt, Amount: m.Status.Amount, Email: m.Status.Mail}
+		m.Receipt = shop.Receipt{Number: m.Number, PaidAt: *o.PaidAt, Amount: m.Status.Amount, Email: m.Status.Mail, Refunded: refunded(o, lang)}
 	}
 	return m
+}
+
+// refunded is what has gone back of what paid the order; "" for nothing.
+func refunded(o checkout.Order, lang string) string {
+	if o.Status != order.PartiallyRefunded && o.Status != order.Refunded {
+		return ""
+	}
+	sum := money.Amount{Currency: o.Total.Currency}
+	for _, r := range o.Refunds {
+		if r.Status == refund.Succeeded {
+			sum.Minor += r.Amount.Minor
+		}
+	}
+	return sum.Display(lang)
 }
 
 // lastChange is when the order last moved: from then on the page looks less and less often.

@@ -14,7 +14,7 @@ func TestOtherPeoplesOrderPagesDoNotExist(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	ada, ben, nobody := s.browser(), s.browser(), s.browser()
-	order := ada.buy("pixel-orchard")
+	order := ada.buy()
 	ben.put("lumen-notes")
 	require.Equal(t, http.StatusOK, ada.get(order, "").Status)
 	for _, b := range []*shop{ben, nobody} {
@@ -39,7 +39,7 @@ func TestComingBackChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
-	order := b.buy("pixel-orchard")
+	order := b.buy()
 	id := strings.TrimPrefix(order, "/orders/")
 	s.exec(`UPDATE payments SET status = 'PENDING', provider_payment_id = 'p1', confirmation_url = 'https://pay.test/p1'`)
 	before := s.state()

@@ -27,6 +27,7 @@ func (h *Handlers) routes(app *fiber.App) {
 	api.Get("/orders/:id", h.apiOrder)
 	api.Post("/orders/:id/payments", h.apiPaymentRetry)
 	api.Post("/orders/:id/cancel", h.apiOrderCancel)
+	api.Post("/orders/:id/refunds", h.apiRefund)
 	api.Post("/leads", h.apiLead)
 	api.Get("/payments/:id", h.apiPayment)
 	api.Get("/operations/:id", h.apiOperation)

@@ -46,9 +46,9 @@ func TestAWebhookIsKeptOnce(t *testing.T) {
 	}
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM incoming_events WHERE status = 'QUARANTINED'`))
 	require.Equal(t, 2, s.count(`SELECT count(*) FROM incoming_events`))
-	var payload string
-	require.NoError(t, s.db.QueryRow(t.Context(), `SELECT convert_from(payload, 'UTF8') FROM incoming_events WHERE status = 'RECEIVED'`).Scan(&payload))
-	require.Equal(t, paid, payload)
+	var payload []byte
+	require.NoError(t, s.db.QueryRow(t.Context(), `SELECT payload FROM incoming_events WHERE status = 'RECEIVED'`).Scan(&payload))
+	require.Equal(t, []byte(paid), payload)
 }
 
 func TestWebhooksThatAreNotAuthentic(t *testing.T) {

@@ -132,7 +132,7 @@ func refused(s source, imported string) string {
 		return slices.ContainsFunc(paths, func(p string) bool { return within(imported, p) })
 	}
 	switch {
-	case s.in("e2e") && !s.in("e2e/bench") && is("onefold") && !is("onefold/domain/store/localpg", "onefold/domain/store/storetest"):
+	case s.in("e2e") && !s.in("e2e/bench") && is("onefold") && !is("onefold/domain/store/localpg", "onefold/domain/store/storetest", "onefold/web/webtest"):
 		return "e2e is a black box: it starts the binary"
 	case !s.isTest() && !s.helpsTests() && (is(testOnly...) || forTests(imported)):
 		return "for tests only"

@@ -28,6 +28,7 @@ import (
 	"onefold/domain/provider"
 	"onefold/domain/provider/sim"
 	"onefold/domain/provider/smtp"
+	"onefold/domain/refund"
 	"onefold/domain/store"
 	"onefold/jobs"
 	"onefold/jobs/riverschema"
@@ -88,12 +89,15 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 			payment.WatchPayment:        payment.Watcher{Provider: s.sim}.Handler(),
 			checkout.CancelOrder:        checkout.Closer{Provider: s.sim, To: order.Canceled, Keep: s.cfg.Retention}.Handler(),
 			checkout.ExpireOrder:        checkout.Closer{Provider: s.sim, To: order.Expired}.Handler(),
+			refund.CreateRefund:         refund.Sender{Provider: s.sim}.Handler(),
+			payment.RefundOrphan:        refund.Sender{Provider: s.sim}.OrphanHandler(),
+			fulfilment.ReverseEffects:   fulfilment.Reversal(),
 			fulfilment.IssueLicenses:    fulfilment.License(),
 			fulfilment.AccrueBonus:      fulfilment.Bonus(),
 			fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
 		},
 	}
-	applier := &payment.Applier{DB: s.work, Providers: s.providers()}
+	applier := &payment.Applier{DB: s.work, Providers: s.providers(), Refunds: refund.Apply}
 	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log})
 }
 

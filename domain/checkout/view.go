@@ -16,6 +16,7 @@ import (
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/payment"
+	"onefold/domain/refund"
 	"onefold/domain/store"
 )
 
@@ -33,6 +34,7 @@ type Order struct {
 	Items        []OrderedItem `json:"items"`
 	OperationID  uuid.UUID     `json:"operationId"`
 	Payments     []Payment     `json:"payments"`
+	Refunds      []Refund      `json:"refunds"`
 	Fulfilment   []Effect      `json:"fulfilment"`
 	CreatedAt    time.Time     `json:"createdAt"`
 	PaidAt       *time.Time    `json:"paidAt,omitempty"`
@@ -66,6 +68,16 @@ type Payment struct {
 	UpdatedAt         time.Time     `json:"updatedAt"`
 }
 
+// Refund is money on its way back to the payer, or there.
+type Refund struct {
+	ID        uuid.UUID    `json:"refundId"`
+	PaymentID uuid.UUID    `json:"paymentId"`
+	Status    refund.State `json:"status"`
+	Amount    money.Amount `json:"amount"`
+	CreatedAt time.Time    `json:"createdAt"`
+	UpdatedAt time.Time    `json:"updatedAt"`
+}
+
 // Effect is one consequence of a payment.
 type Effect struct {
 	Type        operation.Type   `json:"type"`
@@ -78,7 +90,7 @@ type Effect struct {
 func fresh(o order.New, p payment.New) Order {
 	out := Order{
 		ID: o.ID, Status: order.AwaitingPayment, Subtotal: o.Subtotal, Discount: o.Discount, Total: o.Total, PromoCode: o.PromoCode,
-		OperationID: o.OperationID, CreatedAt: o.CreatedAt, Fulfilment: []Effect{},
+		OperationID: o.OperationID, CreatedAt: o.CreatedAt, Refunds: []Refund{}, Fulfilment: []Effect{},
 		Payments: []Payment{{
 			ID: p.ID, OrderID: o.ID, Attempt: p.Attempt, Status: payment.Created, Amount: p.Amount, CreatedAt: o.CreatedAt, UpdatedAt: o.CreatedAt,
 		}},
@@ -102,6 +114,8 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	b := &pgx.Batch{}
 	b.Queue(orderSQL+`WHERE o.id = $1 AND o.user_id = $2`, id, userID)
 	b.Queue(paymentSQL+`JOIN orders o ON o.id = p.order_id WHERE p.order_id = $1 AND o.user_id = $2 ORDER BY p.attempt`, id, userID)
+	b.Queue(`SELECT r.id, r.payment_id, r.status, r.amount_minor, r.currency, r.created_at, r.updated_at FROM refunds r JOIN orders o ON o.id = r.order_id
+		WHERE r.order_id = $1 AND o.user_id = $2 ORDER BY r.id`, id, userID)
 	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations WHERE order_id = $1 AND type = ANY($2)
 		ORDER BY array_position($2, type)`, id, fulfilment.Types())
 	results := q.SendBatch(ctx, b)
@@ -115,6 +129,9 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	}
 	if o.Payments, err = collect(results, scanPayment); err != nil {
 		return o, fmt.Errorf("read payments: %w", err)
+	}
+	if o.Refunds, err = collect(results, scanRefund); err != nil {
+		return o, fmt.Errorf("read refunds: %w", err)
 	}
 	if o.Fulfilment, err = collect(results, pgx.RowToStructByPos[Effect]); err != nil {
 		return o, fmt.Errorf("read effects: %w", err)
@@ -165,6 +182,11 @@ func scanPayment(row pgx.CollectableRow) (p Payment, err error) {
 	err = row.Scan(&p.ID, &p.OrderID, &p.Attempt, &p.Status, &p.Amount.Minor, &p.Amount.Currency, &p.ConfirmationURL, &p.ProviderPaymentID,
 		&p.Failure, &p.CreatedAt, &p.UpdatedAt)
 	return p, err
+}
+
+func scanRefund(row pgx.CollectableRow) (r Refund, err error) {
+	err = row.Scan(&r.ID, &r.PaymentID, &r.Status, &r.Amount.Minor, &r.Amount.Currency, &r.CreatedAt, &r.UpdatedAt)
+	return r, err
 }
 
 // FindPayment reads one payment of a user; anybody else's is NotFound.

@@ -8,6 +8,7 @@ import (
 	"onefold/domain/operation"
 	"onefold/domain/outbox"
 	"onefold/domain/payment"
+	"onefold/domain/refund"
 )
 
 // Providers lists what a provider filter may name: the values of ONEFOLD_PROVIDER.
@@ -18,6 +19,7 @@ func OperationTypes() []string {
 	types := []string{
 		string(checkout.CreateOrder), string(checkout.RetryPayment), string(checkout.CancelOrder), string(checkout.ExpireOrder),
 		string(payment.CreatePayment), string(payment.WatchPayment), string(lead.CreateLead),
+		string(refund.RefundOrder), string(refund.CreateRefund), string(payment.RefundOrphan), string(refund.ExternalRefund), string(fulfilment.ReverseEffects),
 	}
 	for _, t := range fulfilment.Types() {
 		types = append(types, string(t))
@@ -26,7 +28,9 @@ func OperationTypes() []string {
 }
 
 // OutboxTypes lists what the type filter of outbox events may name.
-func OutboxTypes() []string { return []string{string(outbox.OrderPlaced), string(outbox.OrderPaid)} }
+func OutboxTypes() []string {
+	return []string{string(outbox.OrderPlaced), string(outbox.OrderPaid), string(outbox.OrderRefunded)}
+}
 
 // OperationStates lists what the state filter of operations may name; PaymentStates, EventStates and OutboxStates are its like.
 func OperationStates() []string {

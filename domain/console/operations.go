@@ -56,10 +56,10 @@ func scanOperation(row pgx.CollectableRow) (Operation, error) {
 	return o, err
 }
 
-// stuckSQL: for five minutes without an end, unless it only waits for its time, as those that watch a payment or expire an order
-// do. Such a one is stuck when nobody took it then.
+// stuckSQL: for five minutes without an end. Some may wait longer: those that make a payment, which has its own queue while it is
+// unknown, watch one, or expire an order. Such a one is stuck when nobody took it at its time.
 const stuckSQL = `op.status = 'PROCESSING' AND op.created_at < clock_timestamp() - interval '5 minutes' AND
-	(op.type NOT IN ('WATCH_PAYMENT', 'EXPIRE_ORDER') OR op.next_attempt_at < clock_timestamp() - interval '5 minutes')`
+	(op.type NOT IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER') OR op.next_attempt_at < clock_timestamp() - interval '5 minutes')`
 
 // Questions about operations that their status alone doesn't answer.
 const (

@@ -34,6 +34,23 @@ UNION ALL
 SELECT 'order ' || r.order_id, 'has a bonus reversal, but no accrual' FROM bonus_entries r WHERE r.kind = 'REVERSAL'
 	AND NOT EXISTS (SELECT FROM bonus_entries a WHERE a.order_id = r.order_id AND a.kind = 'ACCRUAL')
 UNION ALL
+SELECT 'order ' || o.id, format('is %s with %s ORDER_REFUNDED events', o.status, count(e.id))
+FROM orders o LEFT JOIN outbox_events e ON e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED'
+WHERE o.status = 'REFUNDED' OR e.id IS NOT NULL GROUP BY o.id HAVING count(e.id) <> (o.status = 'REFUNDED')::int
+UNION ALL
+SELECT 'order ' || o.id, format('is %s, but licence %s is revoked', o.status, l.license_key)
+FROM licenses l JOIN orders o ON o.id = l.order_id WHERE l.revoked_at IS NOT NULL AND o.status <> 'REFUNDED'
+UNION ALL
+SELECT 'order ' || o.id, format('is %s, its bonus entries come to %s points', o.status, sum(b.points))
+FROM bonus_entries b JOIN orders o ON o.id = b.order_id GROUP BY o.id
+HAVING bool_or(b.kind = 'REVERSAL') AND (sum(b.points) <> 0 OR o.status <> 'REFUNDED')
+UNION ALL
+SELECT 'order ' || o.id, 'is REFUNDED, still has what it was given, and nothing takes it back' FROM orders o
+WHERE o.status = 'REFUNDED' AND (EXISTS (SELECT FROM licenses l WHERE l.order_id = o.id AND l.revoked_at IS NULL)
+		OR (SELECT coalesce(sum(points), 0) FROM bonus_entries b WHERE b.order_id = o.id) <> 0)
+	AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED' AND e.dispatched_at IS NULL)
+	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type = @reverse AND op.status = 'PROCESSING')
+UNION ALL
 SELECT 'order ' || o.id, format('is %s, but parcel %s is shipped', o.status, s.parcel) FROM shipments s JOIN orders o ON o.id = s.order_id WHERE o.paid_at IS NULL
 UNION ALL
 SELECT 'order ' || o.id, format('is %s: bonus %s, mail %s', o.status, CASE WHEN b.order_id IS NULL THEN 'missing' ELSE 'accrued' END,

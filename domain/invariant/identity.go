@@ -14,13 +14,12 @@ FROM operations GROUP BY key, user_id, type, target HAVING count(*) > 1`
 // otherwise a new kind of operation would escape. Each anti-join lets through only what it didn't find.
 const resultsExist = `
 SELECT 'operation ' || op.id, format('%s is COMPLETED, but its %s %s does not exist', op.type, coalesce(op.resource_type, 'result'), op.resource_id)
-FROM (SELECT id, type, resource_type, resource_id, CASE WHEN resource_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN resource_id::uuid END AS made
-	FROM operations WHERE status = 'COMPLETED') op
-WHERE NOT EXISTS (SELECT FROM orders r WHERE op.resource_type = 'order' AND r.id = op.made)
-	AND NOT EXISTS (SELECT FROM payments r WHERE op.resource_type = 'payment' AND r.id = op.made)
-	AND NOT EXISTS (SELECT FROM refunds r WHERE op.resource_type = 'refund' AND r.id = op.made)
-	AND NOT EXISTS (SELECT FROM shipments r WHERE op.resource_type = 'shipment' AND r.id = op.made)
-	AND NOT EXISTS (SELECT FROM leads r WHERE op.resource_type = 'lead' AND r.id = op.made)
+FROM operations op WHERE op.status = 'COMPLETED'
+	AND NOT EXISTS (SELECT FROM orders r WHERE op.resource_type = 'order' AND r.id::text = op.resource_id)
+	AND NOT EXISTS (SELECT FROM payments r WHERE op.resource_type = 'payment' AND r.id::text = op.resource_id)
+	AND NOT EXISTS (SELECT FROM refunds r WHERE op.resource_type = 'refund' AND r.id::text = op.resource_id)
+	AND NOT EXISTS (SELECT FROM shipments r WHERE op.resource_type = 'shipment' AND r.id::text = op.resource_id)
+	AND NOT EXISTS (SELECT FROM leads r WHERE op.resource_type = 'lead' AND r.id::text = op.resource_id)
 UNION ALL
 SELECT 'operation ' || op.id, format('CREATE_ORDER is COMPLETED, but order %s is not its own', op.order_id)
 FROM operations op WHERE op.status = 'COMPLETED' AND op.type = 'CREATE_ORDER'

@@ -24,7 +24,8 @@ type Invariant struct {
 	Name    string // short and stable, for the CLI and as a metric's label
 	Promise string // one sentence
 	// SQL returns violating rows as (subject text, detail text). subject is "<entity> <id>". Arguments are named: @grace,
-	// @lease, @pause, @delay, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify, @watch (operation types),
+	// @lease, @pause, @delay, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify, @reverse, @watch, @orphan
+	// (operation types),
 	// @system (user).
 	SQL string
 }
@@ -37,8 +38,8 @@ func All() []Invariant {
 		{3, "paid-once", "A paid order has exactly one succeeded payment of its amount and currency, unless flagged.", paidOnce},
 		{4, "paid-event", "Every paid order has its ORDER_PAID event, once; no other order has one.", paidEvent},
 		{5, "licences-match-units", "Every paid licence unit has its licence, once; nothing else has one.", licensesMatch},
-		{6, "effects-once", "One bonus accrual and one notification per paid order, at most one shipment per parcel; none is missing.", effectsOnce},
-		{7, "refunds-within-capture", "Refunds never exceed what was captured.", refundsWithin},
+		{6, "effects-once", "One bonus accrual and one notification per paid order, at most one shipment per parcel; none is missing, and a refunded order keeps none.", effectsOnce},
+		{7, "refunds-within-capture", "Refunds never exceed what was captured, and payment and order show what went back.", refundsWithin},
 		{8, "stock-adds-up", "Stock is never negative; reservations are the units of open and paid orders.", stockAddsUp},
 		{9, "operations-move", "No operation stays PROCESSING, and no payment unresolved, without somebody looking in time.", operationsMove},
 		{10, "boxes-drain", "No inbox or outbox row past its limit is neither done nor set aside.", boxesDrain},
@@ -119,7 +120,8 @@ func evaluate(ctx context.Context, tx pgx.Tx, cfg Config) ([]Finding, error) {
 	return findings, nil
 }
 
-// settings give whole-table queries time and memory. Compiling them (JIT) would take longer than most of them run.
+// settings give whole-table queries time and memory. Compiling them (JIT) would take longer than most of them run, and sorting
+// whole tables to merge them longer than hashing one of the two.
 func settings(ctx context.Context, tx pgx.Tx, cfg Config) error {
 	statement := cfg.Statement
 	if statement == 0 {
@@ -130,6 +132,7 @@ func settings(ctx context.Context, tx pgx.Tx, cfg Config) error {
 		fmt.Sprintf("SET LOCAL statement_timeout = %d", statement.Milliseconds()),
 		"SET LOCAL work_mem = '64MB'",
 		"SET LOCAL jit = off",
+		"SET LOCAL enable_mergejoin = off",
 	} {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("prepare check: %w", err)
@@ -149,6 +152,7 @@ func (c Config) arguments() pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"grace": lease + sweep, "lease": lease, "pause": longestPause, "delay": longestDelay, "object_limit": objectLimit, "dispatch_limit": dispatchLimit,
 		"issue": fulfilment.IssueLicenses, "accrue": fulfilment.AccrueBonus, "notify": fulfilment.SendNotification, "watch": payment.WatchPayment,
+		"reverse": fulfilment.ReverseEffects, "orphan": payment.RefundOrphan,
 		"system": operation.System,
 	}
 }

@@ -6,23 +6,40 @@ import (
 	"strings"
 )
 
-// kinds lists the journal rows that a table can call for, each with the column of the journal that names its entity. Refunds and
-// shipments have no column of their own: their rows carry their operation.
-func kinds() []struct{ name, column string } {
-	var list []struct{ name, column string }
-	for _, k := range []struct{ noun, column, what string }{
-		{"order", "order_id", "awaiting_payment paid fulfilled canceled expired partially_refunded refunded flagged"},
-		{"payment", "payment_id", "created submitting pending unknown succeeded canceled failed partially_refunded refunded"},
-		{"inbox", "incoming_event_id", "received applied no_change stale ignored quarantined"},
-		{"operation", "operation_id", "completed failed"},
-		{"refund", "operation_id", "created submitting unknown succeeded failed"},
-		{"shipment", "operation_id", "created submitting unknown succeeded failed"},
-		{"license", "order_id", "issued"},
-		{"bonus", "order_id", "accrued"},
-		{"mail", "order_id", "sent"},
+// The column of the journal that names a kind's entity, as journalSQL knows it.
+const (
+	byOrder = 1 + iota
+	byPayment
+	byEvent
+	byOperation
+)
+
+// kind is a sort of journal row that a table can call for.
+type kind struct {
+	name   string
+	source int
+}
+
+// kinds lists them. Refunds and shipments have no column of their own: their rows carry their operation.
+func kinds() []kind {
+	var list []kind
+	for _, k := range []struct {
+		noun   string
+		source int
+		what   string
+	}{
+		{"order", byOrder, "awaiting_payment paid fulfilled canceled expired partially_refunded refunded flagged"},
+		{"payment", byPayment, "created submitting pending unknown succeeded canceled failed partially_refunded refunded"},
+		{"inbox", byEvent, "received applied no_change stale ignored quarantined"},
+		{"operation", byOperation, "completed failed"},
+		{"refund", byOperation, "created submitting unknown succeeded failed"},
+		{"shipment", byOperation, "created submitting unknown succeeded failed"},
+		{"license", byOrder, "issued revoked"},
+		{"bonus", byOrder, "accrued reversed"},
+		{"mail", byOrder, "sent"},
 	} {
 		for what := range strings.FieldsSeq(k.what) {
-			list = append(list, struct{ name, column string }{k.noun + "." + what, k.column})
+			list = append(list, kind{k.noun + "." + what, k.source})
 		}
 	}
 	return list
@@ -43,11 +60,11 @@ func journalComplete() string {
 	for i, k := range kinds() {
 		bit := fmt.Sprint(int64(1) << i)
 		bits[k.name] = bit
-		rows = append(rows, fmt.Sprintf("('%s', '%s', %s::bigint)", k.name, k.column, bit))
+		rows = append(rows, fmt.Sprintf("('%s', %d, %s::bigint)", k.name, k.source, bit))
 		noun, what, _ := strings.Cut(k.name, ".")
 		states[noun] += fmt.Sprintf(" WHEN '%s' THEN %s", strings.ToUpper(what), bit)
 	}
-	rows = append(rows, fmt.Sprintf("('of its state', '', %s::bigint)", bits["unlisted"]))
+	rows = append(rows, fmt.Sprintf("('of its state', 0, %s::bigint)", bits["unlisted"]))
 	for noun, cases := range states {
 		bits[noun+".*"] = "CASE status" + cases + " ELSE " + bits["unlisted"] + " END"
 	}
@@ -57,10 +74,9 @@ func journalComplete() string {
 
 const journalSQL = `
 WITH written AS (
-	SELECT CASE k.source WHEN 'order_id' THEN order_id WHEN 'payment_id' THEN payment_id WHEN 'incoming_event_id' THEN incoming_event_id
-		ELSE operation_id END AS id, bit_or(k.bit) AS bits, bit_or(l.bit) AS was
+	SELECT CASE k.source WHEN 1 THEN order_id WHEN 2 THEN payment_id WHEN 3 THEN incoming_event_id ELSE operation_id END AS id, bit_or(k.bit) AS bits, bit_or(l.bit) AS was
 	FROM journal j JOIN {kinds} AS k(name, source, bit) ON k.name = j.kind
-	LEFT JOIN {kinds} AS l(name, source, bit) ON l.name = CASE k.source WHEN 'payment_id' THEN 'payment.' || lower(j.detail ->> 'from') END
+	LEFT JOIN {kinds} AS l(name, source, bit) ON l.name = CASE k.source WHEN 2 THEN 'payment.' || lower(j.detail ->> 'from') END
 	GROUP BY 1
 ), called(entity, id, bits) AS (
 	SELECT 'order', id, {order.awaiting_payment} | {order.*} | CASE WHEN paid_at IS NOT NULL THEN {order.paid} ELSE 0 END
@@ -72,13 +88,13 @@ WITH written AS (
 	UNION ALL
 	SELECT 'operation', id, {operation.*} FROM operations WHERE status = 'FAILED' OR (status = 'COMPLETED' AND user_id = @system)
 	UNION ALL
-	SELECT DISTINCT 'order', order_id, {license.issued} FROM licenses
+	SELECT 'order', order_id, {license.issued} | CASE WHEN bool_or(revoked_at IS NOT NULL) THEN {license.revoked} ELSE 0 END FROM licenses GROUP BY order_id
 	UNION ALL
-	SELECT 'order', order_id, {bonus.accrued} FROM bonus_entries WHERE kind = 'ACCRUAL'
+	SELECT 'order', order_id, CASE kind WHEN 'ACCRUAL' THEN {bonus.accrued} ELSE {bonus.reversed} END FROM bonus_entries
 	UNION ALL
 	SELECT 'order', order_id, {mail.sent} FROM notifications WHERE sent_at IS NOT NULL
 	UNION ALL
-	SELECT 'operation', operation_id, {refund.*} FROM refunds
+	SELECT 'operation', operation_id, {refund.*} | CASE WHEN external THEN 0 ELSE {refund.created} END FROM refunds
 	UNION ALL
 	SELECT 'operation', operation_id, {shipment.*} FROM shipments
 )

@@ -42,6 +42,8 @@ type Call struct {
 	Lookup func(ctx context.Context) (Record, error)
 	// Send acts, always with the stored key. A final refusal is a Record too, not an error.
 	Send func(ctx context.Context) (Record, error)
+	// Absent records that nothing ever arrived, once a lookup has proved it. Nil means that absence never ends the operation.
+	Absent Record
 	// Postponed notes on the aggregate that this try brought no knowledge. Nil means that there is nothing to note.
 	Postponed func(ctx context.Context, tx pgx.Tx, p Postponement) error
 }
@@ -67,6 +69,9 @@ type Executor struct {
 	Handlers map[Type]Handler
 	Lease    time.Duration // how long one try may own the operation; must exceed the longest call
 	Owner    string        // this process, for people
+	// ConclusiveAfter is the age of the last send from which on "nothing there" is proof; far above any call's limit.
+	// 0 means one minute.
+	ConclusiveAfter time.Duration
 }
 
 // Execute tries operation id once. A nil error means that the row says what comes next: ended, owned by somebody else, or
@@ -74,7 +79,7 @@ type Executor struct {
 func (x *Executor) Execute(ctx context.Context, id ID) error {
 	var op Operation
 	var call Call
-	var before *time.Time // an earlier try may have reached the outside, last then
+	var before history
 	err := store.InTx(ctx, x.DB, func(tx pgx.Tx) (err error) {
 		op, before, err = x.lease(ctx, tx, id)
 		if err != nil {
@@ -111,46 +116,71 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 	}
 	crash.Point(crash.AfterClaim, string(op.Type))
 	ctx = trace.Resume(ctx, op.TraceID)
-	record, err := converse(ctx, call, before != nil)
+	record, err := x.converse(ctx, call, before)
 	crash.Point(crash.AfterCall, string(op.Type))
 	// What the call taught is kept, also if this job ran out of time or was told to stop meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeWithin)
 	defer cancel()
-	return x.conclude(ctx, op, call, before != nil, record, err)
+	return x.conclude(ctx, op, call, before.sent, record, err)
 }
 
 const concludeWithin = 5 * time.Second
 
-// converse looks before it repeats: only "nothing there" lets the same key be sent again.
-func converse(ctx context.Context, call Call, sentBefore bool) (Record, error) {
-	if sentBefore && call.Lookup != nil {
+// history is what earlier tries left behind, by the database's clock.
+type history struct {
+	sent  bool          // one may have reached the outside
+	since time.Duration // the last one that may have
+	looks int           // tries that brought no knowledge
+}
+
+// conclusiveLooks is how often the outside must have been asked in vain before "nothing there" may end an operation.
+const conclusiveLooks = 3
+
+// converse looks before it repeats: only "nothing there" lets the same key be sent again. It is proof of absence when the last
+// send is too old to be still on its way and repeating the key brought nothing either; then it is not sent again.
+func (x *Executor) converse(ctx context.Context, call Call, before history) (Record, error) {
+	if before.sent && call.Lookup != nil {
 		record, err := call.Lookup(ctx)
 		if err == nil || provider.KindOf(err) != provider.NotFound {
 			return record, err
+		}
+		if call.Absent != nil && before.looks >= conclusiveLooks && before.since > x.conclusiveAfter() {
+			return call.Absent, nil
 		}
 	}
 	return call.Send(ctx)
 }
 
+func (x *Executor) conclusiveAfter() time.Duration {
+	if x.ConclusiveAfter > 0 {
+		return x.ConclusiveAfter
+	}
+	return time.Minute
+}
+
 var errNotOurs = errors.New("operation is finished or leased by somebody else") //nolint:gochecknoglobals // sentinel
 
 // lease takes the operation for this try: attempt + 1 is the fencing token of every later write.
-func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, *time.Time, error) {
+func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, history, error) {
 	op := Operation{ID: id, Status: Processing}
-	var before *time.Time
+	var before history
+	var since *time.Duration
 	err := tx.QueryRow(ctx, `UPDATE operations o
 		SET attempt = attempt + 1, lease_expires_at = clock_timestamp() + $2::interval, lease_owner = $3,
 			sent_at = clock_timestamp(), next_attempt_at = clock_timestamp() + $2::interval
 		FROM (SELECT id, sent_at FROM operations WHERE id = $1 FOR UPDATE) AS old
 		WHERE o.id = old.id AND o.status = 'PROCESSING' AND (o.lease_expires_at IS NULL OR o.lease_expires_at <= clock_timestamp())
-		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, old.sent_at`,
+		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, o.looks, clock_timestamp() - old.sent_at`,
 		id, x.Lease, x.Owner).
-		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before)
+		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before.looks, &since)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return op, nil, errNotOurs
+		return op, before, errNotOurs
 	}
 	if err != nil {
-		return op, nil, fmt.Errorf("lease operation: %w", err)
+		return op, before, fmt.Errorf("lease operation: %w", err)
+	}
+	if since != nil {
+		before.sent, before.since = true, *since
 	}
 	return op, before, nil
 }

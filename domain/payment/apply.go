@@ -28,7 +28,7 @@ type Applier struct {
 
 // Apply deals with one inbox row. Repeats, late and early events are all successes; only a failing database is an error.
 func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
-	return store.InTx(ctx, a.DB, func(tx pgx.Tx) error {
+	err := store.InTx(ctx, a.DB, func(tx pgx.Tx) error {
 		e, ok, err := inbox.Lock(ctx, tx, id)
 		if err != nil || !ok {
 			return err
@@ -40,6 +40,28 @@ func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
 		}
 		trace.Note(ctx, slog.String("payment_id", verdict.PaymentID.String()), slog.String("order_id", verdict.OrderID.String()),
 			slog.String("verdict", string(verdict.Status)))
+		if wait {
+			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
+		}
+		return inbox.Conclude(ctx, tx, e, verdict)
+	})
+	if err == nil || store.IsUnavailable(err) || store.IsRetryable(err) || store.IsLockTimeout(err) {
+		return err
+	}
+	return errors.Join(err, a.setBack(ctx, id))
+}
+
+// setBack counts a try that failed for a reason of its own, so that a poisonous event ends up where people look.
+func (a *Applier) setBack(ctx context.Context, id uuid.UUID) error {
+	return store.InTx(ctx, a.DB, func(tx pgx.Tx) error {
+		e, ok, err := inbox.Lock(ctx, tx, id)
+		if err != nil || !ok {
+			return err
+		}
+		verdict, wait, err := a.early(e, "failed")
+		if err != nil {
+			return err
+		}
 		if wait {
 			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
 		}

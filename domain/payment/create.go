@@ -93,6 +93,7 @@ func (c Creator) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation)
 			}
 			return record(p.ID, made, "answer"), err
 		},
+		Absent: recordFailure(p.ID, "NOT_AT_PROVIDER", "not_at_provider"),
 		Postponed: func(ctx context.Context, tx pgx.Tx, post operation.Postponement) error {
 			if !post.AnyTry {
 				return nil
@@ -131,15 +132,20 @@ func recordRejection(id uuid.UUID, cause error) operation.Record {
 	if errors.As(cause, &e) && e.Code != "" {
 		code = e.Code
 	}
+	return recordFailure(id, "PAYMENT_REJECTED", code)
+}
+
+// recordFailure ends an attempt that took no money, for a known reason.
+func recordFailure(id uuid.UUID, failure, reason string) operation.Record {
 	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
 		p, err := LockWithOrder(ctx, tx, id)
 		if err != nil {
 			return operation.End{}, err
 		}
 		if p.State.CanMove(Failed) {
-			err = p.move(ctx, tx, Failed, change{failure: code})
+			err = p.move(ctx, tx, Failed, change{failure: reason})
 		}
-		return operation.End{Status: operation.Failed, FailureCode: "PAYMENT_REJECTED", ResourceType: "payment", ResourceID: id.String()}, err
+		return operation.End{Status: operation.Failed, FailureCode: failure, ResourceType: "payment", ResourceID: id.String()}, err
 	}
 }
 

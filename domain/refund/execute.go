@@ -21,7 +21,9 @@ type Sender struct{ Provider provider.Payments }
 func (s Sender) Handler() operation.Handler { return operation.Handler{External: s.prepare} }
 
 // OrphanHandler is what the executor calls for REFUND_ORPHAN.
-func (s Sender) OrphanHandler() operation.Handler { return operation.Handler{External: s.prepareOrphan} }
+func (s Sender) OrphanHandler() operation.Handler {
+	return operation.Handler{External: s.prepareOrphan}
+}
 
 // prepareOrphan makes the refund of what is left of an orphan, once: the row is found by its operation.
 func (s Sender) prepareOrphan(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.Call, operation.End, error) {
@@ -35,26 +37,33 @@ func (s Sender) prepareOrphan(ctx context.Context, tx pgx.Tx, op operation.Opera
 	}
 	r, err := lock(ctx, tx, `operation_id = $1`, op.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
-		gone, err := spent(ctx, tx, p.ID)
-		if err != nil {
-			return operation.Call{}, operation.End{}, err
-		}
-		if gone >= p.Amount.Minor { // an operator or the provider's dashboard was faster
-			return operation.Call{}, operation.Done("payment", p.ID.String()), nil
-		}
-		r = Refund{
-			ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, OperationID: op.ID, Key: op.Key,
-			Amount: money.Amount{Minor: p.Amount.Minor - gone, Currency: p.Amount.Currency},
-		}
-		b := &pgx.Batch{}
-		r.queueCreate(ctx, b, p.Provider, "The order couldn't take this payment.")
-		if err := tx.SendBatch(ctx, b).Close(); err != nil {
-			return operation.Call{}, operation.End{}, fmt.Errorf("store refund of orphan: %w", err)
-		}
-	} else if err != nil {
+		r, err = ofOrphan(ctx, tx, op, p)
+	}
+	if err != nil {
 		return operation.Call{}, operation.End{}, err
 	}
+	if r.Amount.Minor <= 0 { // an operator or the provider's dashboard was faster
+		return operation.Call{}, operation.Done("payment", p.ID.String()), nil
+	}
 	return s.submit(ctx, tx, p, r)
+}
+
+// ofOrphan makes the refund of what is left of a locked payment; of nothing it makes none.
+func ofOrphan(ctx context.Context, tx pgx.Tx, op operation.Operation, p payment.Payment) (Refund, error) {
+	gone, err := spent(ctx, tx, p.ID)
+	if err != nil || gone >= p.Amount.Minor {
+		return Refund{}, err
+	}
+	r := Refund{
+		ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, OperationID: op.ID, Key: op.Key,
+		Amount: money.Amount{Minor: p.Amount.Minor - gone, Currency: p.Amount.Currency},
+	}
+	b := &pgx.Batch{}
+	r.queueCreate(ctx, b, p.Provider, "The order couldn't take this payment.")
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return r, fmt.Errorf("store refund of orphan: %w", err)
+	}
+	return r, nil
 }
 
 func (s Sender) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (operation.Call, operation.End, error) {
@@ -104,10 +113,11 @@ func (s Sender) call(id uuid.UUID, in provider.CreateRefund) operation.Call {
 		Send: func(ctx context.Context) (operation.Record, error) {
 			made, err := s.Provider.CreateRefund(ctx, in)
 			if err != nil && provider.KindOf(err) == provider.Rejected {
-				return recordRejection(id, err), nil
+				return recordFailure(id, codeOf(err)), nil
 			}
 			return heard(made, err, "answer")
 		},
+		Absent: recordFailure(id, "never_arrived"),
 		Postponed: func(ctx context.Context, tx pgx.Tx, post operation.Postponement) error {
 			switch {
 			case undecided != nil:
@@ -135,12 +145,8 @@ func record(id uuid.UUID, said provider.Refund, source string) operation.Record 
 	}
 }
 
-func recordRejection(id uuid.UUID, cause error) operation.Record {
-	code := "rejected"
-	var e *provider.Error
-	if errors.As(cause, &e) && e.Code != "" {
-		code = e.Code
-	}
+// recordFailure ends a refund of which it is known that it won't happen.
+func recordFailure(id uuid.UUID, code string) operation.Record {
 	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
 		_, r, err := lockAll(ctx, tx, id)
 		if err == nil && r.State.CanMove(Failed) {
@@ -148,6 +154,15 @@ func recordRejection(id uuid.UUID, cause error) operation.Record {
 		}
 		return r.end(), err
 	}
+}
+
+// codeOf is the provider's own word for a refusal.
+func codeOf(err error) string {
+	var e *provider.Error
+	if errors.As(err, &e) && e.Code != "" {
+		return e.Code
+	}
+	return "rejected"
 }
 
 func markUnknown(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {

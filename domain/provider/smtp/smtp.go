@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	netmail "net/mail"
 	"strconv"
 	"time"
 
@@ -39,6 +40,9 @@ func New(cfg Config) (*Client, error) {
 	port, err := strconv.Atoi(portText)
 	if err != nil {
 		return nil, fmt.Errorf("read SMTP port: %w", err)
+	}
+	if _, err := netmail.ParseAddress(cfg.From); err != nil {
+		return nil, fmt.Errorf("read sender address: %w", err)
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
