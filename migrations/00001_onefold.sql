@@ -212,7 +212,7 @@ CREATE TABLE payments (
 -- At most one attempt of an order is not final: nobody is asked to pay twice.
 CREATE UNIQUE INDEX one_open_payment ON payments (order_id) WHERE status IN ('CREATED','SUBMITTING','PENDING','UNKNOWN');
 -- One provider object is one payment of ours.
-CREATE UNIQUE INDEX one_payment_per_provider_object ON payments (provider, provider_payment_id) WHERE provider_payment_id IS NOT NULL;
+CREATE UNIQUE INDEX one_payment_per_provider_object ON payments (provider_payment_id, provider) WHERE provider_payment_id IS NOT NULL;
 CREATE INDEX payments_recent ON payments (created_at, id);
 CREATE INDEX payments_unknown ON payments (updated_at, id) WHERE status = 'UNKNOWN';
 

@@ -172,7 +172,7 @@ func TestOnlyRiversPagesMayStyleThemselves(t *testing.T) {
 	s := newShop(t, (&river{}).into)
 	admin := s.as(account.Admin)
 	policy := func(path string) string { return admin.get(path, "").Header.Get("Content-Security-Policy") }
-	require.Contains(t, policy("/console/river/"), "script-src 'self'; style-src 'self'; style-src-elem 'self' 'unsafe-inline';")
+	require.Contains(t, policy("/console/river/"), "script-src 'self'; style-src 'self'; style-src-elem 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self';")
 	require.Equal(t, 1, strings.Count(policy("/console/river/"), "unsafe"))
 	for _, path := range []string{"/console", "/console/operations", "/", "/console/sign-in"} {
 		require.NotContains(t, policy(path), "unsafe", path)

@@ -128,7 +128,7 @@ func TestSearchSaysWhatItFound(t *testing.T) {
 	require.Equal(t, "shared", doc.Find("#search").AttrOr("value", ""))
 
 	for address, status := range map[string]int{
-		"/console/search?q=nothing": 200, "/go/nothing": 404, "/go/%00": 404, "/go/%ff": 404, "/go/%3Cimg%20src=x%3E": 404, "/go/a%": 404,
+		"/console/search?q=nothing": 200, "/go/nothing": 404, "/go/%00": 404, "/go/%ff": 404, "/go/%3Cimg%20src=x%3E": 404,
 		"/console/search?q=" + strings.Repeat("9", 400): 200,
 	} {
 		doc := v.page(address, status)

@@ -22,11 +22,7 @@ var riverChanges = regexp.MustCompile(`^(POST /api/jobs/(retry|cancel)|PUT /api/
 // riverGuard is what River's pages lack: roles, a same-origin rule and an audit line. Their requests carry no form token, and they
 // take a text/plain POST, which any site may send; so the browser's own word about the origin is required.
 func (h *Handlers) riverGuard(c *fiber.Ctx) error {
-	// River's toasts write a style element with a text of their own making, so no hash would do. Style attributes, and scripts of
-	// any kind but River's own files, stay forbidden here as everywhere. (Its attempt to see whether eval is allowed is refused,
-	// which it expects.)
-	policy := string(c.Response().Header.Peek(fiber.HeaderContentSecurityPolicy))
-	c.Set(fiber.HeaderContentSecurityPolicy, strings.Replace(policy, "style-src 'self';", "style-src 'self'; style-src-elem 'self' 'unsafe-inline';", 1))
+	widenForRiver(c)
 	if c.Method() == http.MethodGet || c.Method() == http.MethodHead {
 		return h.riverAssets(c)
 	}
@@ -38,6 +34,16 @@ func (h *Handlers) riverGuard(c *fiber.Ctx) error {
 		return err
 	}
 	return c.Next()
+}
+
+// widenForRiver: River's toasts write a style element with a text of their own making, for which no hash would do, and its ticks are
+// data: images. Style attributes, and scripts of any kind but River's own files, stay forbidden here as everywhere. (Its attempt to
+// see whether eval is allowed is refused, which it expects.)
+func widenForRiver(c *fiber.Ctx) {
+	policy := string(c.Response().Header.Peek(fiber.HeaderContentSecurityPolicy))
+	c.Set(fiber.HeaderContentSecurityPolicy, strings.NewReplacer(
+		"style-src 'self';", "style-src 'self'; style-src-elem 'self' 'unsafe-inline';", "img-src 'self';", "img-src 'self' data:;",
+	).Replace(policy))
 }
 
 func (h *Handlers) mayChangeJobs(c *fiber.Ctx, user account.User, call string) error {

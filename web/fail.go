@@ -53,8 +53,7 @@ func understand(err error) *fault.Error {
 	if e, ok := fault.Of(err); ok {
 		return e
 	}
-	var fe *fiber.Error
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*fiber.Error](err); ok {
 		switch fe.Code {
 		case http.StatusNotFound, http.StatusMethodNotAllowed:
 			return fault.Missing("page")

@@ -24,7 +24,7 @@ func (h *Handlers) observe(c *fiber.Ctx) error {
 	ctx = trace.Gather(trace.Start(ctx, c.Get("traceparent")))
 	c.SetUserContext(ctx)
 	c.Set("Trace-Id", trace.ID(ctx))
-	start := time.Now()
+	start := time.Now() //nolint:forbidigo // it measures this process
 	if err := c.Next(); err != nil {
 		if err := h.fail(c, err); err != nil {
 			return err

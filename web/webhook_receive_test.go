@@ -46,9 +46,7 @@ func TestAWebhookIsKeptOnce(t *testing.T) {
 	}
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM incoming_events WHERE status = 'QUARANTINED'`))
 	require.Equal(t, 2, s.count(`SELECT count(*) FROM incoming_events`))
-	var payload []byte
-	require.NoError(t, s.db.QueryRow(t.Context(), `SELECT payload FROM incoming_events WHERE status = 'RECEIVED'`).Scan(&payload))
-	require.Equal(t, []byte(paid), payload)
+	require.Equal(t, 1, s.count(`SELECT count(*) FROM incoming_events WHERE status = 'RECEIVED' AND payload = convert_to($1, 'UTF8')`, paid))
 }
 
 func TestWebhooksThatAreNotAuthentic(t *testing.T) {

@@ -38,7 +38,7 @@ SELECT 'order ' || o.id, format('is %s with %s ORDER_REFUNDED events', o.status,
 FROM orders o LEFT JOIN outbox_events e ON e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED'
 WHERE o.status = 'REFUNDED' OR e.id IS NOT NULL GROUP BY o.id HAVING count(e.id) <> (o.status = 'REFUNDED')::int
 UNION ALL
-SELECT 'order ' || o.id, format('is %s, but licence %s is revoked', o.status, l.license_key)
+SELECT 'order ' || o.id, format('is %s, but the licence of line %s, unit %s is revoked', o.status, l.order_item_id, l.unit)
 FROM licenses l JOIN orders o ON o.id = l.order_id WHERE l.revoked_at IS NOT NULL AND o.status <> 'REFUNDED'
 UNION ALL
 SELECT 'order ' || o.id, format('is %s, its bonus entries come to %s points', o.status, sum(b.points))

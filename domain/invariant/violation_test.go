@@ -61,7 +61,7 @@ func plants() []plant {
 		{"licence of another's line", `UPDATE licenses SET order_id = md5('order6')::uuid WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "line ", "has a licence of order", nil},
 
 		{"second accrual", `ALTER TABLE bonus_entries DROP CONSTRAINT bonus_entries_pkey; INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, kind, user_id, points FROM bonus_entries WHERE order_id = ` + o5, 6, "order ", "2 bonus entries of kind ACCRUAL", nil},
-		{"reversal alone", `UPDATE bonus_entries SET kind = 'REVERSAL' WHERE order_id = md5('order23')::uuid`, 6, "order ", "reversal, but no accrual", nil},
+		{"reversal alone", `UPDATE bonus_entries SET kind = 'REVERSAL' WHERE order_id = md5('order23')::uuid`, 6, "order ", "reversal, but no accrual", []int{12}},
 		{"accrual missing", `DELETE FROM bonus_entries WHERE order_id = ` + o5, 6, "order ", "bonus missing", nil},
 		{"accrual missing of a PAID order", `DELETE FROM bonus_entries WHERE order_id = md5('order23')::uuid`, 6, "order ", "ACCRUE_BONUS is completed", nil},
 		{"accrual of a canceled order", `UPDATE bonus_entries SET order_id = md5('order22')::uuid WHERE order_id = md5('order23')::uuid`, 6, "order ", "is CANCELED: bonus accrued", []int{12}},
@@ -73,12 +73,20 @@ func plants() []plant {
 			SELECT md5('ship' || g)::uuid, ` + o5 + `, 1, md5('ship' || g)::uuid, 'SUCCEEDED', 'k' FROM generate_series(1, 2) g`, 6, "order ", "2 shipments of parcel 1", []int{12}},
 		{"parcel of an unpaid order", `INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key)
 			VALUES (md5('ship')::uuid, md5('order20')::uuid, 1, md5('ship')::uuid, 'SUCCEEDED', 'k')`, 6, "order ", "parcel 1 is shipped", []int{12}},
+		{"licence revoked for nothing", `UPDATE licenses SET revoked_at = now() WHERE order_id = ` + o5 + ` AND unit = 1`, 6, "order ", "unit 1 is revoked", []int{12}},
+		{"bonus reversed for nothing", `INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, 'REVERSAL', user_id, -points FROM bonus_entries
+			WHERE order_id = ` + o5, 6, "order ", "come to 0 points", []int{12}},
+		{"refunded, nothing taken back", `UPDATE orders SET status = 'REFUNDED' WHERE id = ` + o5, 6, "order ", "nothing takes it back", []int{7, 12}},
+		{"ORDER_REFUNDED of an order that isn't", `UPDATE outbox_events SET event_type = 'ORDER_REFUNDED' WHERE id = md5('placed5')::uuid`, 6, "order ", "with 1 ORDER_REFUNDED events", nil},
 		{"nothing works on a paid order", `UPDATE orders SET paid_at = ` + old + ` WHERE id = md5('order23')::uuid; DELETE FROM operations WHERE id = md5('notify23')::uuid`, 6, "order ", "nothing works on it", nil},
 		{"an effect was never planned", `UPDATE orders SET paid_at = ` + old + ` WHERE id = md5('order23')::uuid; DELETE FROM operations WHERE id = md5('accrue23')::uuid`, 6, "order ", "without an operation ACCRUE_BONUS", nil},
 
 		{"refunded more than captured", `ALTER TABLE payments DROP CONSTRAINT refunds_within_capture; UPDATE payments SET refunded_minor = amount_minor + 1 WHERE order_id = ` + o5, 7, "payment ", "refunded", nil},
 		{"refunds add up to more", refund(`5`, `amount_minor`, `currency`) + `;` + refund(`6`, `1`, `currency`) + `;
-			UPDATE refunds SET payment_id = md5('payment5')::uuid, order_id = ` + o5, 7, "payment ", "come to", []int{12}},
+			UPDATE refunds SET payment_id = md5('payment5')::uuid, order_id = ` + o5, 7, "payment ", "that did not fail come to", []int{12}},
+		{"refund not booked", refund(`5`, `1`, `currency`), 7, "payment ", "refunded 0, its succeeded refunds come to 1", []int{12}},
+		{"refund nobody made", `UPDATE payments SET refunded_minor = 1 WHERE order_id = ` + o5, 7, "payment ", "succeeded refunds come to 0", nil},
+		{"order refunded, payment not", `UPDATE orders SET status = 'REFUNDED' WHERE id = ` + o5, 7, "order ", "that paid it is SUCCEEDED", []int{6, 12}},
 		{"refund in another currency", refund(`5`, `1`, `'USD'`), 7, "refund ", "is in USD", []int{12}},
 		{"refund of what was not captured", refund(`22`, `1`, `currency`), 7, "refund ", "CANCELED", []int{12}},
 
@@ -91,6 +99,8 @@ func plants() []plant {
 		{"tried once, never again", `UPDATE operations SET sent_at = now() - interval '2 hours' WHERE id = md5('pay21')::uuid`, 9, "operation ", "last tried at", nil},
 		{"unresolved payment, nobody asks", `UPDATE operations SET status = 'FAILED', failure_code = 'X', next_attempt_at = NULL, completed_at = now() WHERE id = md5('pay21')::uuid`, 9, "payment ", "nobody will ask", []int{12}},
 
+		{"refund, nobody asks", refund(`5`, `1`, `currency`) + `; UPDATE refunds SET status = 'UNKNOWN'`, 9, "refund ", "nobody will ask", []int{12}},
+		{"orphan, nothing sends it back", `UPDATE payments SET orphaned_at = now() WHERE id = md5('payment22')::uuid`, 9, "payment ", "nothing sends it back", nil},
 		{"pending payment, nobody watches", `DELETE FROM operations WHERE id = md5('watch20')::uuid`, 9, "payment ", "nobody watches it", nil},
 
 		{"event due and not taken", received(old, 1, `now()`), 10, "event ", "is RECEIVED since", nil},
@@ -118,13 +128,16 @@ func plants() []plant {
 		{"licence unwritten", unwritten("license.issued", "order_id", "order5"), 12, "order ", "license.issued", nil},
 		{"bonus unwritten", unwritten("bonus.accrued", "order_id", "order5"), 12, "order ", "bonus.accrued", nil},
 		{"mail unwritten", unwritten("mail.sent", "order_id", "order6"), 12, "order ", "mail.sent", nil},
-		{"refund unwritten", refund(`5`, `1`, `currency`), 12, "operation ", "refund.succeeded", nil},
+		{"refund unwritten", refund(`5`, `1`, `currency`), 12, "operation ", "refund.succeeded", []int{7}},
+		{"revocation unwritten", `UPDATE licenses SET revoked_at = now() WHERE order_id = ` + o5, 12, "order ", "license.revoked", []int{6}},
+		{"reversal unwritten", `INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, 'REVERSAL', user_id, -points FROM bonus_entries
+			WHERE order_id = ` + o5, 12, "order ", "bonus.reversed", []int{6}},
 	}
 }
 
 func refund(n, amount, currency string) string {
-	return `INSERT INTO refunds (id, order_id, payment_id, operation_id, status, amount_minor, currency, reason, provider, provider_key)
-		SELECT md5('refund` + n + `')::uuid, order_id, id, md5('refund` + n + `')::uuid, 'SUCCEEDED', ` + amount + `, ` + currency + `, 'test', 'sim', 'k'
+	return `INSERT INTO refunds (id, order_id, payment_id, operation_id, status, amount_minor, currency, reason, provider, provider_key, provider_refund_id)
+		SELECT md5('refund` + n + `')::uuid, order_id, id, md5('refund` + n + `')::uuid, 'SUCCEEDED', ` + amount + `, ` + currency + `, 'test', 'sim', 'k', 're_` + n + `'
 		FROM payments WHERE id = md5('payment` + n + `')::uuid`
 }
 
