@@ -23,11 +23,11 @@ func (s *shop) assertClean(repeats int) {
 	}
 }
 
-// settled waits for the end of everything that is under way; an order that waits for its payer is not.
+// settled waits for the end of everything that is under way. What waits for a payer or for a date is not.
 func (s *shop) settled() {
 	s.t.Helper()
 	eventually(s.t, "nothing is due", func() bool {
-		return s.count(`SELECT (SELECT count(*) FROM operations WHERE status = 'PROCESSING') +
+		return s.count(`SELECT (SELECT count(*) FROM operations WHERE status = 'PROCESSING' AND type NOT IN ('WATCH_PAYMENT', 'EXPIRE_ORDER')) +
 			(SELECT count(*) FROM incoming_events WHERE status = 'RECEIVED') +
 			(SELECT count(*) FROM outbox_events WHERE dispatched_at IS NULL AND parked_at IS NULL) +
 			(SELECT count(*) FROM orders WHERE status = 'PAID')`) == 0

@@ -257,7 +257,6 @@ func TestMalformedSettingsStopTheStartAndAreNamed(t *testing.T) {
 		requireNamed(t, nothing, "ONEFOLD_WEBHOOK_SECRET=", "sim")
 		requireNamed(t, nothing, "DATABASE_URL=", "migrate", "status")
 		requireNamed(t, nothing, "DATABASE_URL=", "check")
-		requireNamed(t, nothing, "ONEFOLD_DATA=", "drill", "all")
 	})
 	t.Run("an unknown flag", func(t *testing.T) {
 		t.Parallel()

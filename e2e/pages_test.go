@@ -27,6 +27,10 @@ func orderIn(state string) func(*stage) string {
 	return func(s *stage) string { return "/orders/" + s.orders[state].OrderID.String() }
 }
 
+func intentOf(state string) func(*stage) string {
+	return func(s *stage) string { return "/go/" + s.orders[state].OrderID.String() }
+}
+
 var pages = []shown{
 	{name: "catalogue", address: at("/")},
 	{name: "product", address: at("/products/" + sold)},
@@ -53,6 +57,15 @@ var pages = []shown{
 	}},
 	{name: "account-menu", role: "shopper", address: at("/"), press: func(v *visitor) { v.click("account") }},
 	{name: "not-found", address: at("/no/such/page"), expect: "status of 404"},
+	{name: "console-sign-in", address: at("/console/sign-in")},
+	{name: "console", role: "operator", address: at("/console")},
+	{name: "console-operations", role: "operator", address: at("/console/operations")},
+	{name: "console-payments", role: "operator", address: at("/console/payments")},
+	{name: "console-inbox", role: "operator", address: at("/console/inbox")},
+	{name: "console-outbox", role: "operator", address: at("/console/outbox")},
+	{name: "console-intent-fulfilled", role: "operator", address: intentOf("SUCCEEDED")},
+	{name: "console-intent-unknown", role: "operator", address: intentOf("UNKNOWN")},
+	{name: "console-search-none", role: "operator", address: at("/console/search?q=nothing-like-it")},
 }
 
 // stage is a demo with an order in every state.

@@ -46,6 +46,7 @@ func TestPeopleBuyInTheBrowser(t *testing.T) {
 		{"a lost answer is repeated by the page", lostAnswer},
 		{"what was typed wrong is said and kept", brokenForm},
 		{"a shopper signs in and keeps the basket", signsIn},
+		{"support finds the intent by any of its IDs", findsIntent},
 	} {
 		t.Run(story.name, func(t *testing.T) {
 			story.tell(t, s)
@@ -373,4 +374,34 @@ func (v *visitor) signIn(email, password string) {
 	v.presses(kb.Enter)
 	eventually(v.t, "signed in", func() bool { return !strings.Contains(v.at(), "/sign-in") })
 	v.do(chromedp.WaitReady(chromedp.CSS("main")))
+}
+
+// findsIntent: whatever ID a customer, a provider or a log line names, it leads to the one page about the purchase.
+func findsIntent(t *testing.T, s *scene) {
+	key := newKey()
+	a := s.place(key)
+	require.Equal(t, 201, a.status, "%s", a)
+	o := decode[order](t, a)
+	eventually(t, "the payment is there", func() bool { return s.count(`SELECT count(*) FROM payments WHERE order_id = $1 AND status = 'PENDING'`, o.OrderID) == 1 })
+	s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE order_id = $1`, o.OrderID), "succeed")
+	eventually(t, "the order is fulfilled", func() bool { return s.count(`SELECT count(*) FROM orders WHERE id = $1 AND status = 'FULFILLED'`, o.OrderID) == 1 })
+	v := s.visit(t)
+	for _, u := range s.file.Users {
+		if u.Role == "support" {
+			v.signIn(u.Email, u.Password)
+		}
+	}
+	number := fmt.Sprint(s.count(`SELECT number FROM orders WHERE id = $1`, o.OrderID))
+	for kind, id := range map[string]string{
+		"order": o.OrderID.String(), "operation": o.OperationID.String(), "idempotency key": key, "payment": o.last().PaymentID.String(),
+		"provider's payment": s.text(`SELECT provider_payment_id FROM payments WHERE order_id = $1`, o.OrderID),
+		"provider's event":   s.text(`SELECT event_id FROM incoming_events WHERE order_id = $1 LIMIT 1`, o.OrderID),
+		"trace":              a.header.Get("Trace-Id"),
+		"job":                fmt.Sprint(s.count(`SELECT job_id FROM journal WHERE order_id = $1 AND job_id IS NOT NULL LIMIT 1`, o.OrderID)),
+	} {
+		v.goTo("/go/" + id)
+		require.Contains(t, v.at(), "/console/intents/", "%s %s", kind, id)
+		require.Contains(t, v.text("intent-title"), number, "%s %s", kind, id)
+		require.Positive(t, v.has(`[data-testid="timeline"] > li`), kind)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"onefold/domain/payment"
 	"onefold/domain/payment/paymenttest"
 	"onefold/domain/provider"
+	"onefold/domain/refund"
 	"onefold/domain/store/storetest"
 )
 
@@ -41,8 +42,10 @@ func (b *bench) process(t *testing.T, workers int) *Jobs {
 	executor := &operation.Executor{DB: b.db, Lease: time.Minute, Owner: "test", Handlers: map[operation.Type]operation.Handler{
 		payment.CreatePayment: paymenttest.Creator(b.provider).Handler(), fulfilment.IssueLicenses: fulfilment.License(),
 		fulfilment.AccrueBonus: fulfilment.Bonus(), fulfilment.SendNotification: mail.Handler(),
+		refund.CreateRefund: refund.Sender{Provider: b.provider}.Handler(), payment.RefundOrphan: refund.Sender{Provider: b.provider}.OrphanHandler(),
+		fulfilment.ReverseEffects: fulfilment.Reversal(),
 	}}
-	applier := &payment.Applier{DB: b.db, Providers: map[string]provider.Payments{paymenttest.Name: b.provider}}
+	applier := &payment.Applier{DB: b.db, Providers: map[string]provider.Payments{paymenttest.Name: b.provider}, Refunds: refund.Apply}
 	j, err := New(b.db, executor, applier, Config{Workers: workers, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	require.NoError(t, err)
 	return j

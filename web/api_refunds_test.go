@@ -102,3 +102,25 @@ func TestRefundsAtOnce(t *testing.T) {
 	require.Equal(t, 2, taken)
 	require.Equal(t, 40000, s.count(`SELECT sum(amount_minor) FROM refunds`))
 }
+
+func TestAnOrderShowsItsRefunds(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	owner, operator := s.shopper(), s.somebody(account.Operator)
+	placed := s.order(owner, "k", pixel)
+	require.Contains(t, placed.Body, `"refunds":[]`)
+	id := placed.placed(t)
+	s.exec(`UPDATE payments SET status = 'SUCCEEDED', provider_payment_id = id::text, succeeded_at = now()`)
+	s.exec(`UPDATE orders SET status = 'PAID', paid_at = now()`)
+	made := s.command("/api/orders/"+id+"/refunds", operator, "k", refundOf("1.00"))
+	require.Equal(t, http.StatusAccepted, made.Status, made.Body)
+	require.Empty(t, made.Header.Get("Location"))
+	require.Positive(t, s.wakes.Load())
+	var o struct {
+		Refunds []struct{ RefundID, Status string }
+	}
+	s.get("/api/orders/"+id, owner).into(t, &o)
+	require.Len(t, o.Refunds, 1)
+	require.Equal(t, "CREATED", o.Refunds[0].Status)
+	require.Contains(t, made.Body, o.Refunds[0].RefundID)
+}

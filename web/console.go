@@ -41,7 +41,7 @@ func (h *Handlers) requireRole(floor account.Role) fiber.Handler {
 // fieldRole names the field of a refusal that says which role would do.
 const fieldRole = "role"
 
-func roleNeeded(floor account.Role) error {
+func roleNeeded(floor account.Role) *fault.Error {
 	e := fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(floor)+" or a higher one.")
 	e.Fields = []fault.Field{{Field: fieldRole, Rule: string(floor), Message: "is not enough"}}
 	return e

@@ -131,6 +131,9 @@ func TestWhoMayChangeJobs(t *testing.T) {
 		}
 		require.Equal(t, map[bool]int{true: 403, false: 401}[role.AtLeast(account.Shopper)], a.Status, role)
 		require.Empty(t, r.calls, role)
+		if role.AtLeast(account.Operator) {
+			require.Equal(t, "This needs the role admin or a higher one.", a.Body)
+		}
 	}
 	admin := s.as(account.Admin)
 	for name, headers := range map[string][]string{

@@ -30,8 +30,8 @@ func (h *Handlers) riverGuard(c *fiber.Ctx) error {
 	err := h.mayChangeJobs(c, user, call)
 	h.Logger.LogAttrs(c.UserContext(), slog.LevelWarn, "job pages change", slog.String("user_id", user.ID.String()),
 		slog.String("role", string(user.Role)), slog.String("call", call), slog.Bool("allowed", err == nil))
-	if err != nil {
-		return err
+	if err != nil { // River's pages show the text of a refusal as it is
+		return c.Status(statusOf(err)).SendString(err.Message)
 	}
 	return c.Next()
 }
@@ -46,7 +46,7 @@ func widenForRiver(c *fiber.Ctx) {
 	).Replace(policy))
 }
 
-func (h *Handlers) mayChangeJobs(c *fiber.Ctx, user account.User, call string) error {
+func (h *Handlers) mayChangeJobs(c *fiber.Ctx, user account.User, call string) *fault.Error {
 	switch {
 	case !h.oursForSure(c):
 		return fault.New(fault.Forbidden, "FORBIDDEN", "This request didn't come from the console.")

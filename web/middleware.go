@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"onefold/domain/fault"
 	"onefold/domain/trace"
@@ -37,6 +39,20 @@ func (h *Handlers) observe(c *fiber.Ctx) error {
 		slog.String("method", c.Method()), slog.String("path", c.Path()), slog.Int("status", c.Response().StatusCode()),
 		slog.Float64("ms", float64(elapsed.Microseconds())/1000))
 	return nil
+}
+
+// knownMethods refuses other methods as everything else is refused; Fiber would answer before any middleware.
+func (h *Handlers) knownMethods(app *fiber.App) fasthttp.RequestHandler {
+	next := app.Server().Handler
+	return func(request *fasthttp.RequestCtx) {
+		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
+			next(request)
+			return
+		}
+		c := app.AcquireCtx(request)
+		defer app.ReleaseCtx(c)
+		_ = h.fail(c, fiber.ErrBadRequest)
+	}
 }
 
 // recoverPanics makes a panic an error of this one request.

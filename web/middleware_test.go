@@ -93,6 +93,8 @@ func TestEveryKindOfAnswerIsSecured(t *testing.T) {
 		"no such asset":   {s.get("/assets/x", ""), 404},
 		"method":          {s.do(http.MethodDelete, "/", ""), 403},
 		"header too long": {s.raw(addr, "GET", "/", "X: "+strings.Repeat("x", 20<<10)+"\r\n", ""), 400},
+		"odd method":      {s.raw(addr, "BREW", "/", "", ""), 400},
+		"odd method, API": {s.raw(addr, "BREW", "/api/orders", "", ""), 400},
 		"no HTTP":         {s.raw(addr, "GET", "/", "no header\r\n", ""), 400},
 	} {
 		require.Equal(t, c.status, c.a.Status, name)

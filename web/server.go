@@ -52,5 +52,6 @@ func New(h *Handlers) *fiber.App {
 		ErrorHandler: h.fail,
 	})
 	h.routes(app)
+	app.Server().Handler = h.knownMethods(app)
 	return app
 }

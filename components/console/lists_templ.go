@@ -466,7 +466,7 @@ func Inbox(p layout.ConsolePage, m InboxModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</td><td class=\"num\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</td><td class=\"num extra\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -563,7 +563,7 @@ func Inbox(p layout.ConsolePage, m InboxModel) templ.Component {
 			})
 			templ_7745c5c3_Err = ui.Table(i18n.T(ctx, "console.inbox"), []ui.Column{
 				{Label: i18n.T(ctx, "col.event")}, {Label: i18n.T(ctx, "col.state")},
-				{Label: i18n.T(ctx, "col.deliveries"), Number: true}, {Label: i18n.T(ctx, "col.provider"), Extra: true},
+				{Label: i18n.T(ctx, "col.deliveries"), Number: true, Extra: true}, {Label: i18n.T(ctx, "col.provider"), Extra: true},
 				{Label: i18n.T(ctx, "col.order"), Extra: true}, {Label: i18n.T(ctx, "col.reason"), Extra: true},
 				{Label: i18n.T(ctx, "col.received"), Number: true, Extra: true},
 			}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)

@@ -117,7 +117,7 @@ func (s Sender) call(id uuid.UUID, in provider.CreateRefund) operation.Call {
 			}
 			return heard(made, err, "answer")
 		},
-		Absent: recordFailure(id, "never_arrived"),
+		Absent: recordFailure(id, "not_at_provider"),
 		Postponed: func(ctx context.Context, tx pgx.Tx, post operation.Postponement) error {
 			switch {
 			case undecided != nil:

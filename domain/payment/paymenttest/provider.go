@@ -36,6 +36,7 @@ type Provider struct {
 
 	mu        sync.Mutex
 	byKey     map[string]provider.Payment
+	refunds   map[string]provider.Refund // by key
 	exchanges []Exchange
 	creates   int
 	finds     int
@@ -127,14 +128,39 @@ func (p *Provider) CancelPayment(context.Context, string, string) (provider.Paym
 	return provider.Payment{}, provider.Errorf(provider.Rejected, "not scripted")
 }
 
-// CreateRefund implements provider.Payments; see CancelPayment.
-func (p *Provider) CreateRefund(context.Context, provider.CreateRefund) (provider.Refund, error) {
-	return provider.Refund{}, provider.Errorf(provider.Rejected, "not scripted")
+// CreateRefund implements provider.Payments: it succeeds at once, one per key.
+func (p *Provider) CreateRefund(_ context.Context, in provider.CreateRefund) (provider.Refund, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.refunds[in.Key]; ok {
+		return known, nil
+	}
+	if p.refunds == nil {
+		p.refunds = map[string]provider.Refund{}
+	}
+	p.refunds[in.Key] = provider.Refund{
+		ID: "ref_" + in.Reference, PaymentID: in.PaymentID, Reference: in.Reference, Status: provider.Succeeded, Amount: in.Amount,
+	}
+	return p.refunds[in.Key], nil
 }
 
-// FindRefund implements provider.Payments; see CancelPayment.
-func (p *Provider) FindRefund(context.Context, string) (provider.Refund, error) {
-	return provider.Refund{}, provider.Errorf(provider.NotFound, "not scripted")
+// FindRefund implements provider.Payments.
+func (p *Provider) FindRefund(_ context.Context, reference string) (provider.Refund, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, known := range p.refunds {
+		if known.Reference == reference {
+			return known, nil
+		}
+	}
+	return provider.Refund{}, provider.Errorf(provider.NotFound, "nothing under %s", reference)
+}
+
+// Refunds counts the refunds in the ledger.
+func (p *Provider) Refunds() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.refunds)
 }
 
 // Authenticate implements provider.Payments: everything is authentic here.
