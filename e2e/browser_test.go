@@ -49,7 +49,7 @@ func startBrowser(t *testing.T) context.Context {
 // visitor is a person at a tab with cookies of their own. What the browser complains about is collected from before the first page.
 type visitor struct {
 	t    *testing.T
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // it is the tab
 	base string
 
 	mu         sync.Mutex

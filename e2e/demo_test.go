@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,10 +34,10 @@ type demoFile struct {
 	Users       []struct{ Email, Password, Role, APIToken string }
 }
 
-func openDemo(t *testing.T, env ...string) *demo {
+func openDemo(t *testing.T) *demo {
 	t.Helper()
 	d := &demo{dir: openDir(t)}
-	d.env = append([]string{"ONEFOLD_DATA=" + d.dir, "ONEFOLD_ADDR=127.0.0.1:0", "ONEFOLD_SIM_ADDR=127.0.0.1:0", "ONEFOLD_LEASE=2s"}, env...)
+	d.env = []string{"ONEFOLD_DATA=" + d.dir, "ONEFOLD_ADDR=127.0.0.1:0", "ONEFOLD_SIM_ADDR=127.0.0.1:0", "ONEFOLD_LEASE=2s"}
 	d.start(t)
 	return d
 }
@@ -44,7 +45,7 @@ func openDemo(t *testing.T, env ...string) *demo {
 // openDir is a folder that the database's user can reach too, unlike t.TempDir.
 func openDir(t *testing.T) string {
 	t.Helper()
-	home, err := os.MkdirTemp("", "onefold-e2e")
+	home, err := os.MkdirTemp("", "onefold-e2e") //nolint:usetesting // see above
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(home, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
@@ -158,7 +159,7 @@ func requireLoopbackOnly(t *testing.T, d *demo) {
 	password, _ := u.User.Password()
 	require.NotEmpty(t, password, "the database wants a password")
 	require.Equal(t, "127.0.0.1", d.text(`SHOW listen_addresses`))
-	require.Equal(t, "", d.text(`SHOW unix_socket_directories`))
+	require.Empty(t, d.text(`SHOW unix_socket_directories`))
 	for _, other := range otherAddresses(t) {
 		for _, address := range []string{d.file.Web, d.file.Sim, d.file.DatabaseURL} {
 			u, _ := url.Parse(address)
@@ -219,7 +220,7 @@ func TestDemoFileIsRemovedUntilEverythingIsReady(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	env := append(d.env, "ONEFOLD_SIM_ADDR="+taken.Addr().String()) // the last value wins
+	env := append(slices.Clone(d.env), "ONEFOLD_SIM_ADDR="+taken.Addr().String())             // the last value wins
 	require.NoError(t, os.WriteFile(d.json(), []byte(`{"web":"http://127.0.0.1:1"}`), 0o600)) // as a killed demo leaves it
 	_, errs, status := outcome(t, "", env, "demo")
 	require.NotZero(t, status)
@@ -272,7 +273,7 @@ func requireNamed(t *testing.T, env []string, setting string, args ...string) {
 	name, value, _ := strings.Cut(setting, "=")
 	flag := "--" + strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "ONEFOLD_")), "_", "-")
 	said := errs[strings.LastIndex(errs, "onefold: "):] // the message, without the usage
-	words := strings.ReplaceAll(name, "_", " ") // "read database URL: …"
+	words := strings.ReplaceAll(name, "_", " ")         // "read database URL: …"
 	require.True(t, strings.Contains(said, name) || strings.Contains(said, flag) || strings.Contains(strings.ToUpper(said), words), "%s %s is not named in: %s", name, value, errs+out)
 	require.NotContains(t, errs+out, webhookSecret)
 }

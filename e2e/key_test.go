@@ -40,7 +40,7 @@ func TestC01KeysThatAreNoneLeaveNoRow(t *testing.T) {
 	t.Parallel()
 	s := open(t, 1, 1)
 	send := func(header ...string) answer {
-		w := post(t, s.addrs[0], "/api/orders", one(license), append([]string{bearer(s.ann)}, header...)...)
+		w := postOrder(t, s.addrs[0], one(license), append([]string{bearer(s.ann)}, header...)...)
 		require.NoError(t, w.finish())
 		a, err := w.answer()
 		require.NoError(t, err)

@@ -57,7 +57,7 @@ func (s *shop) copyJobs(kind string, n int) {
 	s.t.Helper()
 	s.exec(`INSERT INTO river_job (args, kind, max_attempts, metadata, priority, queue, state, scheduled_at)
 		SELECT args, kind, max_attempts, metadata, priority, queue, 'available', now() - interval '1 hour'
-		FROM (SELECT * FROM river_job WHERE kind = $1 ORDER BY id LIMIT 1) one, generate_series(1, $2)`, kind, n)
+		FROM river_job, generate_series(1, $2) WHERE id = (SELECT min(id) FROM river_job WHERE kind = $1)`, kind, n)
 }
 
 // CASES C35 b, c: a job is seen by nobody before its row's COMMIT, and a COMMIT that fails leaves neither job nor effect.
@@ -115,7 +115,7 @@ func TestLowerIDThatCommitsLaterIsDispatched(t *testing.T) {
 	t.Parallel()
 	s := open(t, 2, 1)
 	release := s.hold(`SELECT 1 FROM products WHERE id = $1 FOR UPDATE`, license)
-	late := post(t, s.addrs[0], "/api/orders", one(license), bearer(s.ann), keyed(newKey()))
+	late := postOrder(t, s.addrs[0], one(license), bearer(s.ann), keyed(newKey()))
 	require.NoError(t, late.finish())
 	eventually(t, "the first order waits before its COMMIT", s.waiting)
 	early := s.must("POST", s.api(1, "/orders"), s.ann.token, newKey(), one(other))

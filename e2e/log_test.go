@@ -64,7 +64,7 @@ func TestLogOfAPurchaseTracesItAndHidesSecrets(t *testing.T) {
 	for _, secret := range secrets {
 		require.NotContains(t, logs, secret)
 	}
-	require.NotRegexp(t, regexp.MustCompile(`4242 ?4242|of_[A-Za-z0-9_-]{16,}|\$argon2id|Bearer `), logs)
+	require.NotRegexp(t, `4242 ?4242|of_[A-Za-z0-9_-]{16,}|\$argon2id|Bearer `, logs)
 }
 
 // requireLine finds a line that has all these fields.

@@ -135,8 +135,7 @@ func (s *stage) makeOrders(t *testing.T) {
 			first = state
 		}
 		s.await(o, first)
-		switch decision := map[string]string{"CANCELED": "cancel", "SUCCEEDED": "succeed"}[state]; {
-		case decision != "":
+		if decision := map[string]string{"CANCELED": "cancel", "SUCCEEDED": "succeed"}[state]; decision != "" {
 			s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE id = $1`, o.last().PaymentID), decision)
 			s.await(o, state)
 		}

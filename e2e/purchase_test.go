@@ -20,7 +20,7 @@ const sold = "lumen-notes"
 // scene is a demo with a browser in front of it.
 type scene struct {
 	*demo
-	browser context.Context
+	browser context.Context //nolint:containedctx // it is the browser
 }
 
 func TestPeopleBuyInTheBrowser(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPeopleBuyInTheBrowser(t *testing.T) {
 	// One after the other: some of them break the provider for everybody.
 	for _, story := range []struct {
 		name string
-		tell func(t *testing.T, s *scene)
+		tell func(s *scene, v *visitor)
 	}{
 		{"a guest buys a licence", guestBuys},
 		{"a guest buys without scripts", guestBuysWithoutScripts},
@@ -49,7 +49,7 @@ func TestPeopleBuyInTheBrowser(t *testing.T) {
 		{"support finds the intent by any of its IDs", findsIntent},
 	} {
 		t.Run(story.name, func(t *testing.T) {
-			story.tell(t, s)
+			story.tell(s, s.visit(t))
 		})
 	}
 	eventually(t, "every paid order is fulfilled", func() bool { return s.count(`SELECT count(*) FROM orders WHERE status = 'PAID'`) == 0 })
@@ -111,23 +111,24 @@ func (s *scene) requireBought(v *visitor, id, email string) {
 	require.Contains(v.t, letter, key)
 }
 
-func guestBuys(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func guestBuys(s *scene, v *visitor) {
+	email := someone()
 	id := placeOrder(v, email)
 	payAtProvider(v)
 	s.requireBought(v, id, email)
 }
 
-func guestBuysWithoutScripts(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func guestBuysWithoutScripts(s *scene, v *visitor) {
+	email := someone()
 	v.withoutScripts()
 	id := placeOrder(v, email)
 	payAtProvider(v)
 	s.requireBought(v, id, email)
 }
 
-func guestBuysWithKeyboard(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func guestBuysWithKeyboard(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	v.goTo("/")
 	v.tabTo("add-to-basket", "product-"+sold)
 	v.presses(kb.Enter)
@@ -155,8 +156,9 @@ func guestBuysWithKeyboard(t *testing.T, s *scene) {
 	s.requireBought(v, id, email)
 }
 
-func doubleClick(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func doubleClick(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	fillBasket(v)
 	v.fill("email", email)
 	v.do(chromedp.DoubleClick(testid("pay-button"), chromedp.NodeVisible))
@@ -167,8 +169,9 @@ func doubleClick(t *testing.T, s *scene) {
 	s.requireBought(v, id, email)
 }
 
-func doubleClickWithoutScripts(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func doubleClickWithoutScripts(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	v.withoutScripts()
 	fillBasket(v)
 	v.fill("email", email)
@@ -177,8 +180,9 @@ func doubleClickWithoutScripts(t *testing.T, s *scene) {
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))
 }
 
-func reloadAndBack(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func reloadAndBack(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	fillBasket(v)
 	form := v.at()
 	v.do(chromedp.Reload())
@@ -203,8 +207,9 @@ func reloadAndBack(t *testing.T, s *scene) {
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))
 }
 
-func twoTabs(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func twoTabs(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	fillBasket(v)
 	form := v.at()
 	second := v.another()
@@ -221,8 +226,9 @@ func twoTabs(t *testing.T, s *scene) {
 }
 
 // otherDetails: a second tab sends the same basket with another address after it was ordered.
-func otherDetails(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func otherDetails(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	fillBasket(v)
 	second := v.another()
 	second.expect("status of 409")
@@ -240,8 +246,9 @@ func otherDetails(t *testing.T, s *scene) {
 }
 
 // basketChanged: what is paid is what the page showed.
-func basketChanged(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func basketChanged(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	v.expect("status of 409")
 	fillBasket(v)
 	v.fill("email", email)
@@ -260,8 +267,9 @@ func basketChanged(t *testing.T, s *scene) {
 	require.Equal(t, 249000+329990, s.count(`SELECT total_minor FROM orders WHERE email = $1`, email))
 }
 
-func declined(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func declined(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	id := placeOrder(v, email)
 	v.until("AWAITING_PAYMENT")
 	v.click("continue-to-payment")
@@ -276,8 +284,9 @@ func declined(t *testing.T, s *scene) {
 	require.Equal(t, []string{"1 CANCELED", "2 SUCCEEDED"}, s.texts(`SELECT attempt || ' ' || status FROM payments WHERE order_id = $1 ORDER BY attempt`, id))
 }
 
-func unknown(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func unknown(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	mends := []func(){
 		s.sim.breaks(fault{On: "payments.create", Do: "drop_after", Times: 1}),
 		s.sim.breaks(fault{On: "payments.get", Do: "error_before", Times: 0}),
@@ -301,8 +310,9 @@ func unknown(t *testing.T, s *scene) {
 }
 
 // lostAnswer: the shop stops answering for a while; the page tries again with the same key and ends at the one order.
-func lostAnswer(t *testing.T, s *scene) {
-	v, email := s.visit(t), someone()
+func lostAnswer(s *scene, v *visitor) {
+	t := v.t
+	email := someone()
 	v.expect("Failed to load resource") // that is the point
 	v.expect("htmx:")
 	fillBasket(v)
@@ -315,8 +325,8 @@ func lostAnswer(t *testing.T, s *scene) {
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email))
 }
 
-func brokenForm(t *testing.T, s *scene) {
-	v := s.visit(t)
+func brokenForm(s *scene, v *visitor) {
+	t := v.t
 	v.expect("status of 422")
 	fillBasket(v)
 	form := v.at()
@@ -335,8 +345,8 @@ func brokenForm(t *testing.T, s *scene) {
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM orders WHERE email = $1`, email), "the key was still open")
 }
 
-func signsIn(t *testing.T, s *scene) {
-	v := s.visit(t)
+func signsIn(s *scene, v *visitor) {
+	t := v.t
 	v.expect("status of 422")
 	fillBasket(v)
 	u := s.file.Users[1]
@@ -377,15 +387,19 @@ func (v *visitor) signIn(email, password string) {
 }
 
 // findsIntent: whatever ID a customer, a provider or a log line names, it leads to the one page about the purchase.
-func findsIntent(t *testing.T, s *scene) {
+func findsIntent(s *scene, v *visitor) {
+	t := v.t
 	key := newKey()
 	a := s.place(key)
 	require.Equal(t, 201, a.status, "%s", a)
 	o := decode[order](t, a)
-	eventually(t, "the payment is there", func() bool { return s.count(`SELECT count(*) FROM payments WHERE order_id = $1 AND status = 'PENDING'`, o.OrderID) == 1 })
+	eventually(t, "the payment is there", func() bool {
+		return s.count(`SELECT count(*) FROM payments WHERE order_id = $1 AND status = 'PENDING'`, o.OrderID) == 1
+	})
 	s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE order_id = $1`, o.OrderID), "succeed")
-	eventually(t, "the order is fulfilled", func() bool { return s.count(`SELECT count(*) FROM orders WHERE id = $1 AND status = 'FULFILLED'`, o.OrderID) == 1 })
-	v := s.visit(t)
+	eventually(t, "the order is fulfilled", func() bool {
+		return s.count(`SELECT count(*) FROM orders WHERE id = $1 AND status = 'FULFILLED'`, o.OrderID) == 1
+	})
 	for _, u := range s.file.Users {
 		if u.Role == "support" {
 			v.signIn(u.Email, u.Password)

@@ -47,7 +47,7 @@ func TestC09FiftyParallelTwinsGiveOneOrder(t *testing.T) {
 		answers, errs := make([]answer, twins), make([]error, twins)
 		wires := make([]*wire, twins)
 		for i := range wires {
-			wires[i] = post(t, s.addrs[i%2], "/api/orders", one(license), bearer(s.ann), keyed(key))
+			wires[i] = postOrder(t, s.addrs[i%2], one(license), bearer(s.ann), keyed(key))
 		}
 		together(twins, func(i int) {
 			if errs[i] = wires[i].finish(); errs[i] == nil {
@@ -85,7 +85,7 @@ func TestAnswerLostAfterCommitIsReplayed(t *testing.T) {
 	for round := range 5 {
 		key := newKey()
 		release := s.hold(`SELECT 1 FROM products WHERE id = $1 FOR UPDATE`, license)
-		w := post(t, s.addrs[0], "/api/orders", one(license), bearer(s.ann), keyed(key))
+		w := postOrder(t, s.addrs[0], one(license), bearer(s.ann), keyed(key))
 		require.NoError(t, w.finish())
 		eventually(t, "the order waits for our lock", s.waiting)
 		w.hangUp()
@@ -105,7 +105,7 @@ func TestOtherPayloadUnderOneKeyIsRefused(t *testing.T) {
 	s := open(t, 2, 1)
 	key := newKey()
 	release := s.hold(`SELECT 1 FROM products WHERE id = $1 FOR UPDATE`, license)
-	first := post(t, s.addrs[0], "/api/orders", one(license), bearer(s.ann), keyed(key))
+	first := postOrder(t, s.addrs[0], one(license), bearer(s.ann), keyed(key))
 	require.NoError(t, first.finish())
 	eventually(t, "the first runs", s.waiting)
 	within(t, time.Second, func() { // at once, while the first still runs
@@ -141,7 +141,7 @@ func TestTwinOfARunningRequestWaitsThenIsToldWhereToLook(t *testing.T) {
 	// The first holds its claim for longer than a twin waits: two locks in a row, each within the lock timeout.
 	s.exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3.5); RETURN NEW; END $$`)
 	s.exec(`CREATE TRIGGER slow BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION slow()`)
-	first := post(t, s.addrs[0], "/api/orders", one(license), bearer(s.ann), keyed(key))
+	first := postOrder(t, s.addrs[0], one(license), bearer(s.ann), keyed(key))
 	require.NoError(t, first.finish())
 	eventually(t, "the first runs", func() bool { return s.count(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'`) > 0 })
 	twin := s.must("POST", s.api(1, "/orders"), s.ann.token, key, one(license))

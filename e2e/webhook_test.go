@@ -88,6 +88,23 @@ func TestOlderPendingAfterSucceededIsStale(t *testing.T) {
 	s.assertClean(0)
 }
 
+// CASES C28, last part: the same fact, learned by looking and by being told, has its consequences once.
+func TestLostWebhookIsFoundByLookingAndItsLateDeliveryChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, 1, 1)
+	o := s.untilPayment(s.buy(one(license)), "PENDING")
+	s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 1, Reference: o.last().PaymentID.String()})
+	s.sim.decide(o.last().ProviderPaymentID, "succeed")
+	s.exec(`UPDATE operations SET next_attempt_at = now() WHERE type = 'WATCH_PAYMENT'`) // half a minute passes
+	s.until(o, "FULFILLED")
+	require.Zero(t, s.count(`SELECT count(*) FROM incoming_events WHERE event_type = 'payment.succeeded'`))
+	s.sim.control("POST", "/release", nil, 200)
+	eventually(t, "the late event is dealt with", func() bool {
+		return s.count(`SELECT count(*) FROM incoming_events WHERE event_type = 'payment.succeeded' AND status = 'NO_CHANGE'`) == 1
+	})
+	s.assertClean(0)
+}
+
 // Events that lie change nothing and stay visible.
 func TestContradictingEventsAreQuarantined(t *testing.T) {
 	t.Parallel()
@@ -112,7 +129,7 @@ func TestContradictingEventsAreQuarantined(t *testing.T) {
 	requireAll(t, 200, s.sim.send(forged, 3))
 	require.Equal(t, "QUARANTINED 3", s.text(`SELECT status || ' ' || deliveries FROM incoming_events WHERE contradicts IS NOT NULL`))
 	require.Equal(t, "FULFILLED", s.see(o).Status)
-	s.settled()
+	s.assertClean(0)
 }
 
 func TestWebhooksThatAreNotAuthenticLeaveNoRow(t *testing.T) {
@@ -191,5 +208,5 @@ func TestC17cEventForNothingOfOursWaitsThenIsParkedVisibly(t *testing.T) {
 	})
 	require.Equal(t, "unknown_object", s.text(`SELECT reason FROM incoming_events WHERE event_id = $1`, event["id"]))
 	require.Greater(t, s.count(`SELECT attempts FROM incoming_events WHERE event_id = $1`, event["id"]), 5)
-	s.settled()
+	s.assertClean(0)
 }

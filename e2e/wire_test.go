@@ -22,8 +22,8 @@ type wire struct {
 	rest string // the last byte, kept back until finish
 }
 
-// post writes a request by hand, header lines as they are, all but its last byte.
-func post(t testing.TB, addr, path string, body any, header ...string) *wire {
+// postOrder writes POST /api/orders by hand, header lines as they are, all but its last byte.
+func postOrder(t testing.TB, addr string, body wish, header ...string) *wire {
 	t.Helper()
 	data, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -31,8 +31,8 @@ func post(t testing.TB, addr, path string, body any, header ...string) *wire {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
-		path, addr, len(data), strings.Join(header, "\r\n"), data)
+	request := fmt.Sprintf("POST /api/orders HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
+		addr, len(data), strings.Join(header, "\r\n"), data)
 	_, err = io.WriteString(conn, request[:len(request)-1])
 	require.NoError(t, err)
 	return &wire{conn: conn, rest: request[len(request)-1:]}

@@ -55,6 +55,6 @@ type metadata struct {
 
 func traceOf(raw []byte) string {
 	var m metadata
-	_ = json.Unmarshal(raw, &m) //nolint:errcheck // without a trace the job starts one
+	_ = json.Unmarshal(raw, &m)
 	return m.TraceID
 }

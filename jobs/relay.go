@@ -91,7 +91,7 @@ func (j *Jobs) dispatchEvents(ctx context.Context, tx pgx.Tx) (int, error) {
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
-	byType := map[outbox.Type][]outbox.Event{}
+	byType := make(map[outbox.Type][]outbox.Event)
 	for _, e := range events {
 		byType[e.Type] = append(byType[e.Type], e)
 	}
@@ -172,7 +172,7 @@ func (j *Jobs) insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyP
 }
 
 func options(queue, trace string) *river.InsertOpts {
-	raw, _ := json.Marshal(metadata{TraceID: trace}) //nolint:errcheck,errchkjson // a string can always be encoded
+	raw, _ := json.Marshal(metadata{TraceID: trace}) //nolint:errchkjson // a string can always be encoded
 	return &river.InsertOpts{Queue: queue, Metadata: raw}
 }
 

@@ -50,6 +50,7 @@ CREATE TABLE operations (
     lease_owner      text,
     sent_at          timestamptz,                 -- since when a call may have reached the outside; never cleared
     looks            integer NOT NULL DEFAULT 0,  -- tries that brought no knowledge: sets the pace of the next look
+    absences         integer NOT NULL DEFAULT 0,  -- lookups in a row that found nothing
     next_attempt_at  timestamptz,                 -- the row is due, not the job
     resource_type    text,
     resource_id      text,

@@ -148,7 +148,7 @@ func refused(s source, imported string) string {
 		return "jobs are transport: no HTTP, no HTML"
 	case s.in("components") && isModule(imported) && !is("onefold/components", templ, "golang.org/x/text"):
 		return "components know only their own view models"
-	case (s.in("migrations") || s.in("static")) && isModule(imported) && !(s.in("static/build") && is("onefold/static")):
+	case (s.in("migrations") || s.in("static")) && isModule(imported) && (!s.in("static/build") || !is("onefold/static")):
 		return "migrations and static are leaves"
 	case is("onefold/cmd") && !s.in("cmd"):
 		return "nothing imports a command"

@@ -78,7 +78,7 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() //nolint:errcheck // only a name for people
+	host, _ := os.Hostname()
 	executor := &operation.Executor{
 		DB: s.work, Lease: s.cfg.Lease, Owner: fmt.Sprintf("%s/%d", host, os.Getpid()),
 		Handlers: map[operation.Type]operation.Handler{
@@ -123,7 +123,7 @@ func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
 	if err := river.Start(ctx); err != nil {
 		return nil, fmt.Errorf("start job pages: %w", err)
 	}
-	return web.New(&web.Handlers{
+	return web.New(&web.Handlers{ //nolint:contextcheck // requests have contexts of their own
 		Config: web.Config{
 			PublicURL: s.cfg.PublicURL, PayOrigins: []string{s.cfg.SimURL}, Environment: s.cfg.Environment, SessionKey: []byte(s.cfg.SessionKey),
 			Retention: s.cfg.Retention, Logger: s.log,

@@ -74,7 +74,7 @@ func (s secret) String() string {
 }
 
 // MarshalText keeps the content out of every encoder.
-func (s secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil } //nolint:unparam // encoding.TextMarshaler
 
 const minSessionKey = 32
 

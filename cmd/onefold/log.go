@@ -48,7 +48,7 @@ func (h contextHandler) WithGroup(name string) slog.Handler {
 // unwanted finds secrets and personal data that an error text from elsewhere may carry: mail addresses, bearer and API
 // tokens, passwords in addresses, long digit runs that could be a card, licence keys. It finds UUIDs as well, so that one made
 // of digits isn't taken for a card.
-var unwanted = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?i:bearer)\s+\S+|of_[A-Za-z0-9_-]{16,}|://[^/\s:@]+:[^/\s@]+@|\b(?:\d[ -]?){13,19}\b|\b(?:[0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}\b`) //nolint:gochecknoglobals // compiled once
+var unwanted = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?i:bearer)\s+\S+|of_[A-Za-z0-9_-]{16,}|://[^/\s:@]+:[^/\s@]+@|\b(?:\d[ -]?){13,19}\b|\b(?:[0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}\b`)
 
 func redact(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindString && a.Key != slog.TimeKey {

@@ -13,7 +13,7 @@ import (
 )
 
 // version is set by the Makefile.
-var version = "dev" //nolint:gochecknoglobals // set by the linker
+var version = "dev"
 
 type cli struct {
 	Demo    demoCmd    `cmd:"" help:"Embedded Postgres, migrations, demo data, provider simulator, web and workers in one process."`

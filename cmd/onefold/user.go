@@ -43,7 +43,7 @@ func (c *userAdd) Run(ctx context.Context) error {
 }
 
 func askPassword() (string, error) {
-	input := int(os.Stdin.Fd()) //nolint:gosec // a file descriptor is small
+	input := int(os.Stdin.Fd())
 	if !term.IsTerminal(input) {
 		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 		if err != nil && line == "" {

@@ -95,9 +95,9 @@ func (v Verdict) tone() ui.Tone {
 		return ui.Unknown
 	case VerdictBad:
 		return ui.Bad
-	default:
-		return ui.Neutral
+	case VerdictRunning, VerdictFailed:
 	}
+	return ui.Neutral
 }
 
 func (v Verdict) icon() string {
@@ -110,9 +110,9 @@ func (v Verdict) icon() string {
 		return "alert"
 	case VerdictFailed:
 		return "ban"
-	default:
-		return "clock"
+	case VerdictRunning:
 	}
+	return "clock"
 }
 
 // sum is "4 attempts → 1 order · 1 charge · 3 effects".

@@ -15,7 +15,8 @@ func TestRowsFoldRepeatsAndNameGaps(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	got := rows([]Entry{
 		{ID: 1, At: at(0), Kind: "operation.claimed"},
-		{ID: 2, At: at(1), Kind: "operation.replayed"}, {ID: 3, At: at(2), Kind: "operation.replayed"},
+		{ID: 2, At: at(1), Kind: "operation.replayed"},
+		{ID: 3, At: at(2), Kind: "operation.replayed"},
 		{ID: 4, At: at(63), Kind: "operation.replayed"},
 		{ID: 5, At: at(64), Kind: "payment.pending"},
 	})

@@ -70,7 +70,7 @@ func TestGlossaryIsComplete(t *testing.T) {
 		"shipment":  "CREATED SUBMITTING UNKNOWN SUCCEEDED FAILED",
 		"inbox":     "RECEIVED APPLIED NO_CHANGE STALE IGNORED QUARANTINED",
 	} {
-		for _, s := range strings.Fields(states) {
+		for s := range strings.FieldsSeq(states) {
 			require.True(t, Has("status."+entity+"."+s), "%s %s", entity, s)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // Lang is a language the pages exist in.
 type Lang string
 
+// The languages.
 const (
 	English Lang = "en"
 	Russian Lang = "ru"

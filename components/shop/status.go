@@ -5,6 +5,7 @@ import "time"
 // State is what the status card of an order says. It joins the states of the order and of its last payment.
 type State string
 
+// The states, with who moves next.
 const (
 	Preparing         State = "PREPARING"        // no payment page yet; the provider moves next
 	AwaitingPayment   State = "AWAITING_PAYMENT" // the customer moves next

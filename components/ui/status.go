@@ -3,6 +3,7 @@ package ui
 // Tone is the meaning of a colour. Unknown is neither good nor bad and looks like neither.
 type Tone string
 
+// The tones.
 const (
 	Neutral Tone = "neutral"
 	Good    Tone = "good"

@@ -43,5 +43,5 @@ func takeGuestCart(ctx context.Context, tx pgx.Tx, guestID account.ID) (id ID, e
 		UPDATE carts SET status = 'MERGED', updated_at = now()
 		WHERE user_id = $1 AND status = 'OPEN' AND EXISTS (SELECT FROM users WHERE id = $1 AND role = 'guest')
 		RETURNING id`, guestID).Scan(&id)
-	return id, err //nolint:wrapcheck // wrapped by the caller, who first asks for pgx.ErrNoRows
+	return id, err
 }

@@ -44,7 +44,7 @@ func See(ctx context.Context, q store.Querier, userID account.ID, currency, lang
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l ViewLine, err error) {
 		err = row.Scan(&l.ProductID, &l.Kind, &l.Name, &l.Quantity, &l.Price.Minor, &l.Stock)
-		return l, err //nolint:wrapcheck // wrapped by CollectRows' caller
+		return l, err
 	})
 	if err != nil {
 		return View{}, fmt.Errorf("view cart: %w", err)

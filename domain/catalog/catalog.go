@@ -52,7 +52,7 @@ const productSQL = `
 
 func scanProduct(row pgx.CollectableRow) (p Product, err error) {
 	err = row.Scan(&p.ID, &p.Kind, &p.Name, &p.Blurb, &p.Price.Minor, &p.Price.Currency, &p.Stock)
-	return p, err //nolint:wrapcheck // wrapped by CollectRows' callers
+	return p, err
 }
 
 // List returns what is sold in currency, in the shop's own order, at most 200. lang is "en" or "ru". Sold-out products are

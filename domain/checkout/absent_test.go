@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"onefold/domain/payment/paymenttest"
@@ -59,5 +58,5 @@ func TestC14c_BookedBehindAStickyErrorIsFound(t *testing.T) {
 	}
 	_, p, _ := c.states(t, id)
 	require.Equal(t, "PENDING", p, "a lookup that lied twice is not proof")
-	require.Equal(t, 1, paymenttest.Count(t, c.db, `SELECT count(DISTINCT provider_payment_id) FROM payments WHERE order_id = $1`, uuid.UUID(id)))
+	require.Equal(t, 1, paymenttest.Count(t, c.db, `SELECT count(DISTINCT provider_payment_id) FROM payments WHERE order_id = $1`, id))
 }

@@ -1,3 +1,4 @@
+// Package checkout turns wishes into orders, once each: placing, paying again, canceling, and what a buyer sees of it.
 package checkout
 
 import (

@@ -147,8 +147,11 @@ func normalDelivery(d *Delivery, breaks func(field, rule, message string)) *Deli
 		Postcode: operation.Text(a.Postcode), Country: strings.ToUpper(operation.Text(a.Country)),
 	}}
 	required := []struct{ field, value string }{
-		{"delivery.method", out.Method}, {"delivery.address.name", out.Address.Name}, {"delivery.address.line1", out.Address.Line1},
-		{"delivery.address.city", out.Address.City}, {"delivery.address.postcode", out.Address.Postcode},
+		{"delivery.method", out.Method},
+		{"delivery.address.name", out.Address.Name},
+		{"delivery.address.line1", out.Address.Line1},
+		{"delivery.address.city", out.Address.City},
+		{"delivery.address.postcode", out.Address.Postcode},
 		{"delivery.address.country", out.Address.Country},
 	}
 	for _, r := range required {

@@ -232,7 +232,7 @@ func TestOneCartIsOneOrder(t *testing.T) {
 func TestACartThatChangedIsNotOrdered(t *testing.T) {
 	t.Parallel()
 	b := setup(t, storetest.DB(t))
-	c, _ := b.carted(t)
+	b.carted(t)
 	for name, change := range map[string]func(){
 		"other lines": func() { require.NoError(t, cart.Add(t.Context(), b.db, b.user, "northwind-maps", 1)) },
 		"other price": func() {
@@ -240,7 +240,7 @@ func TestACartThatChangedIsNotOrdered(t *testing.T) {
 			require.NoError(t, err)
 		},
 	} {
-		c, _ = b.page(t)
+		c, _ := b.page(t)
 		change()
 		for range 2 {
 			_, err := b.desk.Place(t.Context(), c)

@@ -103,8 +103,8 @@ func (p *proxy) accept() {
 
 // requests forwards the client's messages one by one; only the first has no type byte.
 func (p *proxy) requests(client, server net.Conn, answers chan<- cut) {
-	defer server.Close() //nolint:errcheck // a cut
-	defer client.Close() //nolint:errcheck // a cut
+	defer server.Close()
+	defer client.Close()
 	header := 4
 	for {
 		head := make([]byte, header)
@@ -133,8 +133,8 @@ func (p *proxy) requests(client, server net.Conn, answers chan<- cut) {
 
 // answers forwards what the server says, until the answer to a cut COMMIT, which it swallows.
 func (p *proxy) answers(client, server net.Conn, cuts <-chan cut) {
-	defer server.Close() //nolint:errcheck // a cut
-	defer client.Close() //nolint:errcheck // a cut
+	defer server.Close()
+	defer client.Close()
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := server.Read(chunk)

@@ -40,7 +40,7 @@ func TestOtherPayloadWhileTheFirstRuns(t *testing.T) {
 	defer release()
 	first := make(chan operation.Outcome)
 	go func() {
-		out, _ := b.desk.Place(t.Context(), b.command("K")) //nolint:errcheck // an error gives an empty outcome
+		out, _ := b.desk.Place(t.Context(), b.command("K"))
 		first <- out
 	}()
 	blocked(t, b.db, 1)

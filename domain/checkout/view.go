@@ -119,7 +119,7 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations WHERE order_id = $1 AND type = ANY($2)
 		ORDER BY array_position($2, type)`, id, fulfilment.Types())
 	results := q.SendBatch(ctx, b)
-	defer results.Close() //nolint:errcheck // every result was read
+	defer results.Close()
 	o, err := scanOrder(results.QueryRow())
 	if errors.Is(err, pgx.ErrNoRows) {
 		return o, fault.Missing("order")
@@ -142,9 +142,13 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 func collect[T any](results pgx.BatchResults, scan pgx.RowToFunc[T]) ([]T, error) {
 	rows, err := results.Query()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("query: %w", err)
 	}
-	return pgx.CollectRows(rows, scan)
+	out, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, fmt.Errorf("collect rows: %w", err)
+	}
+	return out, nil
 }
 
 func scanOrder(row pgx.Row) (o Order, err error) {
@@ -165,7 +169,7 @@ func scanOrder(row pgx.Row) (o Order, err error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &lists); err != nil {
-		return o, err
+		return o, fmt.Errorf("read lines: %w", err)
 	}
 	for _, i := range lists.Items {
 		o.Items = append(o.Items, OrderedItem{

@@ -74,6 +74,6 @@ func TestDetailWithNUL(t *testing.T) {
 	require.NoError(t, journal.Append(ctx, tx, journal.Entry{Kind: "a.b", Detail: map[string]any{"error": "bad \x00 byte \xff"}}))
 	require.NoError(t, journal.Append(ctx, tx, journal.Entry{Kind: "a.b", Detail: map[string]any{"text": `\u0000 is no NUL, \\u0000 neither`}}))
 	got := lines(t, tx, trace.ID(ctx))
-	require.Equal(t, `{"error": "bad � byte �"}`, got[0].Detail)
-	require.Equal(t, `{"text": "\\u0000 is no NUL, \\\\u0000 neither"}`, got[1].Detail)
+	require.JSONEq(t, `{"error": "bad � byte �"}`, got[0].Detail)
+	require.JSONEq(t, `{"text": "\\u0000 is no NUL, \\\\u0000 neither"}`, got[1].Detail)
 }

@@ -16,7 +16,7 @@ type Amount struct {
 	Currency string // ISO 4217, upper case
 }
 
-var decimal = regexp.MustCompile(`^(0|[1-9][0-9]{0,14})(\.[0-9]+)?$`) //nolint:gochecknoglobals // compiled once, never changed
+var decimal = regexp.MustCompile(`^(0|[1-9][0-9]{0,14})(\.[0-9]+)?$`)
 
 // Valid reports whether code is a known ISO 4217 currency.
 func Valid(code string) bool { return code != "" && currency.IsValid(code) } // the library takes "" for a currency

@@ -17,8 +17,15 @@ func TestParse(t *testing.T) {
 		number, code string
 		minor        int64
 	}{
-		{"49.90", "RUB", 4990}, {"49.9", "RUB", 4990}, {"49", "RUB", 4900}, {"0", "USD", 0}, {"0.01", "EUR", 1},
-		{"1500", "JPY", 1500}, {"1.250", "KWD", 1250}, {"0.001", "KWD", 1}, {"999999999999999.99", "RUB", 99999999999999999},
+		{"49.90", "RUB", 4990},
+		{"49.9", "RUB", 4990},
+		{"49", "RUB", 4900},
+		{"0", "USD", 0},
+		{"0.01", "EUR", 1},
+		{"1500", "JPY", 1500},
+		{"1.250", "KWD", 1250},
+		{"0.001", "KWD", 1},
+		{"999999999999999.99", "RUB", 99999999999999999},
 		{"1.00000", "RUB", 100}, // more zeros are no more digits
 	} {
 		a, err := money.Parse(c.number, c.code)
@@ -26,9 +33,27 @@ func TestParse(t *testing.T) {
 		require.Equal(t, money.Amount{Minor: c.minor, Currency: c.code}, a)
 	}
 	for _, c := range [][2]string{
-		{"49.905", "RUB"}, {"1500.5", "JPY"}, {"-1", "RUB"}, {"+1", "RUB"}, {"1e3", "RUB"}, {" 1", "RUB"}, {"1 ", "RUB"}, {"", "RUB"},
-		{".5", "RUB"}, {"5.", "RUB"}, {"01", "RUB"}, {"1,5", "RUB"}, {"NaN", "RUB"}, {"Infinity", "RUB"}, {"٤", "RUB"}, {"1_0", "RUB"},
-		{"1000000000000000", "RUB"}, {"1", "XYZ"}, {"1", "rub"}, {"1", ""}, {"0x10", "RUB"},
+		{"49.905", "RUB"},
+		{"1500.5", "JPY"},
+		{"-1", "RUB"},
+		{"+1", "RUB"},
+		{"1e3", "RUB"},
+		{" 1", "RUB"},
+		{"1 ", "RUB"},
+		{"", "RUB"},
+		{".5", "RUB"},
+		{"5.", "RUB"},
+		{"01", "RUB"},
+		{"1,5", "RUB"},
+		{"NaN", "RUB"},
+		{"Infinity", "RUB"},
+		{"٤", "RUB"},
+		{"1_0", "RUB"},
+		{"1000000000000000", "RUB"},
+		{"1", "XYZ"},
+		{"1", "rub"},
+		{"1", ""},
+		{"0x10", "RUB"},
 	} {
 		_, err := money.Parse(c[0], c[1])
 		require.Error(t, err, "%q %s", c[0], c[1])

@@ -51,7 +51,7 @@ type Running struct {
 type Work func(tx pgx.Tx, op *Running) (Result, error)
 
 // errRaced means that another row got the identity although the advisory locks said nobody would: run again and find it.
-var errRaced = errors.New("identity was taken meanwhile") //nolint:gochecknoglobals // sentinel
+var errRaced = errors.New("identity was taken meanwhile")
 
 // Complete queues the operation's row, which appears finished: a local operation is never seen half done.
 func (op *Running) Complete(ctx context.Context, b *pgx.Batch, r Result) {
@@ -121,13 +121,13 @@ func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	case errors.As(err, &refusal) && isFinal(c, refusal):
 		return r.refuse(ctx, c, refusal)
 	case store.IsLockTimeout(err):
-		return Outcome{}, r.waitedInVain(ctx, c, err)
+		return Outcome{}, waitedInVain(c, err)
 	}
 	return Outcome{}, err
 }
 
 // errWorking marks errors that came after the claim; it adds no text.
-var errWorking = errors.New("") //nolint:gochecknoglobals,errname // a mark, not a message
+var errWorking = errors.New("") //nolint:errname // a mark, not a message
 
 func (op *Running) finish(ctx context.Context, tx pgx.Tx, result Result) error {
 	if op.completed {
@@ -285,7 +285,7 @@ func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Out
 		})
 	})
 	if store.IsLockTimeout(err) {
-		return Outcome{}, r.waitedInVain(ctx, c, err)
+		return Outcome{}, waitedInVain(c, err)
 	}
 	return out, err
 }
@@ -293,7 +293,7 @@ func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Out
 // recordAbsorbed keeps what was turned away: support looks at it, and nothing else remembers it. It is written outside the
 // transaction that was rolled back, so a failure here only loses the note.
 func (r *Runner) recordAbsorbed(ctx context.Context, c Claim, err error) {
-	kind, guard := "", "operations_identity"
+	var kind string
 	switch fault.KindOf(err) { //nolint:exhaustive // only these two are absorbed repeats
 	case fault.KeyReused:
 		kind = "operation.key_reused"
@@ -302,8 +302,8 @@ func (r *Runner) recordAbsorbed(ctx context.Context, c Claim, err error) {
 	default:
 		return
 	}
-	_ = journal.Append(ctx, r.DB, journal.Entry{ //nolint:errcheck // see above
-		Kind: kind, OperationID: c.Identity.ID(), Detail: map[string]any{"guard": guard, "fingerprint": c.Fingerprint},
+	_ = journal.Append(ctx, r.DB, journal.Entry{
+		Kind: kind, OperationID: c.Identity.ID(), Detail: map[string]any{"guard": "operations_identity", "fingerprint": c.Fingerprint},
 	})
 }
 
@@ -320,7 +320,7 @@ func inProgress(id ID) error {
 }
 
 // waitedInVain tells a twin that did not end in time from a row lock that somebody else holds.
-func (r *Runner) waitedInVain(ctx context.Context, c Claim, cause error) error {
+func waitedInVain(c Claim, cause error) error {
 	if errors.Is(cause, errWorking) {
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",

@@ -227,14 +227,14 @@ func TestAWaitingTwinGetsTheWinnersResult(t *testing.T) {
 				_, err := runner(db).Run(t.Context(), claimOf("K", "v1:a"), func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
 					close(running)
 					<-finish
-					out, _ := effect(tx, op) //nolint:errcheck // the counted effects decide
+					out, _ := effect(tx, op)
 					return out, refusal
 				})
 				winner <- err
 			}()
 			<-running
 			go func() {
-				out, _ := runner(db).Run(t.Context(), claimOf("K", "v1:a"), effect) //nolint:errcheck // an error gives an empty outcome
+				out, _ := runner(db).Run(t.Context(), claimOf("K", "v1:a"), effect)
 				twin <- out
 			}()
 			blocked(t, db, 1)

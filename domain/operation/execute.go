@@ -116,39 +116,41 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 	}
 	crash.Point(crash.AfterClaim, string(op.Type))
 	ctx = trace.Resume(ctx, op.TraceID)
-	record, err := x.converse(ctx, call, before)
+	record, absent, err := x.converse(ctx, call, before)
 	crash.Point(crash.AfterCall, string(op.Type))
 	// What the call taught is kept, also if this job ran out of time or was told to stop meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeWithin)
 	defer cancel()
-	return x.conclude(ctx, op, call, before.sent, record, err)
+	return x.conclude(ctx, op, call, learned{record: record, sentBefore: before.sent, absent: absent, err: err})
 }
 
 const concludeWithin = 5 * time.Second
 
 // history is what earlier tries left behind, by the database's clock.
 type history struct {
-	sent  bool          // one may have reached the outside
-	since time.Duration // the last one that may have
-	looks int           // tries that brought no knowledge
+	sent     bool          // one may have reached the outside
+	since    time.Duration // the last one that may have
+	absences int           // lookups in a row that found nothing
 }
 
-// conclusiveLooks is how often the outside must have been asked in vain before "nothing there" may end an operation.
-const conclusiveLooks = 3
+// conclusiveAbsences is how many lookups in a row must have found nothing before one more may end an operation.
+const conclusiveAbsences = 3
 
 // converse looks before it repeats: only "nothing there" lets the same key be sent again. It is proof of absence when the last
 // send is too old to be still on its way and repeating the key brought nothing either; then it is not sent again.
-func (x *Executor) converse(ctx context.Context, call Call, before history) (Record, error) {
+func (x *Executor) converse(ctx context.Context, call Call, before history) (record Record, absent bool, err error) {
 	if before.sent && call.Lookup != nil {
 		record, err := call.Lookup(ctx)
 		if err == nil || provider.KindOf(err) != provider.NotFound {
-			return record, err
+			return record, false, err
 		}
-		if call.Absent != nil && before.looks >= conclusiveLooks && before.since > x.conclusiveAfter() {
-			return call.Absent, nil
+		if call.Absent != nil && before.absences >= conclusiveAbsences && before.since > x.conclusiveAfter() {
+			return call.Absent, true, nil
 		}
+		absent = true
 	}
-	return call.Send(ctx)
+	record, err = call.Send(ctx)
+	return record, absent, err
 }
 
 func (x *Executor) conclusiveAfter() time.Duration {
@@ -158,7 +160,7 @@ func (x *Executor) conclusiveAfter() time.Duration {
 	return time.Minute
 }
 
-var errNotOurs = errors.New("operation is finished or leased by somebody else") //nolint:gochecknoglobals // sentinel
+var errNotOurs = errors.New("operation is finished or leased by somebody else")
 
 // lease takes the operation for this try: attempt + 1 is the fencing token of every later write.
 func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, history, error) {
@@ -170,9 +172,9 @@ func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, hist
 			sent_at = clock_timestamp(), next_attempt_at = clock_timestamp() + $2::interval
 		FROM (SELECT id, sent_at FROM operations WHERE id = $1 FOR UPDATE) AS old
 		WHERE o.id = old.id AND o.status = 'PROCESSING' AND (o.lease_expires_at IS NULL OR o.lease_expires_at <= clock_timestamp())
-		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, o.looks, clock_timestamp() - old.sent_at`,
+		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, o.absences, clock_timestamp() - old.sent_at`,
 		id, x.Lease, x.Owner).
-		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before.looks, &since)
+		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before.absences, &since)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return op, before, errNotOurs
 	}
@@ -185,8 +187,16 @@ func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, hist
 	return op, before, nil
 }
 
+// learned is what a try brought: a record, or an error that says what it proves.
+type learned struct {
+	record     Record
+	sentBefore bool // an earlier try may have reached the outside
+	absent     bool // the lookup found nothing
+	err        error
+}
+
 // conclude stores what the call taught, if the lease is still ours.
-func (x *Executor) conclude(ctx context.Context, op Operation, call Call, sentBefore bool, record Record, callErr error) error {
+func (x *Executor) conclude(ctx context.Context, op Operation, call Call, l learned) error {
 	return store.InTx(ctx, x.DB, func(tx pgx.Tx) error {
 		var attempt int
 		var status Status
@@ -204,30 +214,29 @@ func (x *Executor) conclude(ctx context.Context, op Operation, call Call, sentBe
 				Detail: map[string]any{"attempt": op.Attempt, "owner_attempt": attempt, "status": status, "guard": "lease"},
 			})
 		}
-		if callErr == nil {
-			end, err := record(ctx, tx)
+		if l.err == nil {
+			end, err := l.record(ctx, tx)
 			if err != nil {
 				return err
 			}
 			return Settle(ctx, tx, op, end)
 		}
-		return postpone(ctx, tx, op, call, sentBefore, callErr)
+		return postpone(ctx, tx, op, call, l)
 	})
 }
 
 // postpone schedules the next look. Only a first try that provably never left may forget that it was sent.
-func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, sentBefore bool, cause error) error {
-	kind := provider.KindOf(cause)
+func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, l learned) error {
+	kind := provider.KindOf(l.err)
 	didNothing := kind == provider.NotSent || kind == provider.RateLimited || kind == provider.Auth
-	p := Postponement{ThisTry: !didNothing, AnyTry: !didNothing || sentBefore}
+	p := Postponement{ThisTry: !didNothing, AnyTry: !didNothing || l.sentBefore}
 	if call.Postponed != nil {
 		if err := call.Postponed(ctx, tx, p); err != nil {
 			return err
 		}
 	}
 	var advice time.Duration
-	var e *provider.Error
-	if errors.As(cause, &e) {
+	if e, ok := errors.AsType[*provider.Error](l.err); ok {
 		advice = e.RetryAfter
 	}
 	var looks int
@@ -235,9 +244,9 @@ func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, sentBefor
 		return fmt.Errorf("read looks: %w", err)
 	}
 	wait := max(Backoff(looks), advice)
-	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, lease_expires_at = NULL, last_error = $2,
+	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, absences = CASE WHEN $5 THEN absences + 1 ELSE 0 END, lease_expires_at = NULL, last_error = $2,
 		sent_at = CASE WHEN $3 THEN NULL ELSE sent_at END, next_attempt_at = clock_timestamp() + $4::interval WHERE id = $1`,
-		op.ID, storable(cause.Error()), !p.AnyTry, wait); err != nil {
+		op.ID, storable(l.err.Error()), !p.AnyTry, wait, l.absent); err != nil {
 		return fmt.Errorf("schedule next look: %w", err)
 	}
 	return journal.Append(ctx, tx, journal.Entry{

@@ -360,7 +360,7 @@ func TestTakeDueTwiceIsNotTwice(t *testing.T) {
 	paymenttest.MakeDue(t, db)
 	first, err := db.Begin(t.Context())
 	require.NoError(t, err)
-	defer first.Rollback(t.Context()) //nolint:errcheck // nothing to keep
+	defer first.Rollback(t.Context())
 	mine, err := operation.TakeDue(t.Context(), first, time.Minute, 2)
 	require.NoError(t, err)
 	require.Len(t, mine, 2)

@@ -91,6 +91,36 @@ func TestMarkPaidInEveryState(t *testing.T) {
 	}
 }
 
+// A refund moves a paid order forward, and only all of the money has consequences, once.
+func TestMarkRefundedInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, s := range order.States() {
+		for _, all := range []bool{false, true} {
+			tx := storetest.Tx(t)
+			o := paymenttest.NewOrder(t, tx, paymenttest.Wish{})
+			set(t, tx, o.ID, s)
+			for range 2 {
+				locked, err := order.Lock(t.Context(), tx, o.ID)
+				require.NoError(t, err)
+				require.NoError(t, order.MarkRefunded(t.Context(), tx, locked, o.PaymentID, all))
+			}
+			to, events := order.PartiallyRefunded, 0
+			if all {
+				to, events = order.Refunded, 1
+			}
+			want, lines := to, 1
+			if !s.CanMove(to) {
+				want, lines, events = s, 0, 0
+			}
+			after, err := order.Lock(t.Context(), tx, o.ID)
+			require.NoError(t, err)
+			require.Equal(t, want, after.State)
+			require.Equal(t, lines, paymenttest.Count(t, tx, `SELECT count(*) FROM journal WHERE order_id = $1 AND kind = $2`, o.ID, "order."+strings.ToLower(string(to))))
+			require.Equal(t, events, paymenttest.Count(t, tx, `SELECT count(*) FROM outbox_events WHERE order_id = $1 AND event_type = 'ORDER_REFUNDED'`, o.ID))
+		}
+	}
+}
+
 func TestMarkFulfilledOnlyFromPaidAndOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range order.States() {

@@ -53,8 +53,7 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 
 // KindOf returns the kind of err; Unknown for a foreign error, because not knowing is the safe reading.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return Unknown

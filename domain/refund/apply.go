@@ -28,7 +28,7 @@ func Apply(ctx context.Context, tx pgx.Tx, providerName string, said provider.Re
 		return applyExternal(ctx, tx, providerName, said)
 	}
 	if err != nil {
-		return v, "", fmt.Errorf("find refund of event: %w", err)
+		return v, "", err
 	}
 	if _, err := tx.Exec(ctx, `SELECT FROM operations WHERE id = $1 FOR UPDATE`, operationID); err != nil {
 		return v, "", fmt.Errorf("lock refund's operation: %w", err)
@@ -59,10 +59,13 @@ func (r *Refund) operation() operation.Operation {
 
 // match finds our refund by the provider's ID or, while that isn't stored yet, by our reference.
 func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (id uuid.UUID, operationID operation.ID, err error) {
-	reference, _ := uuid.Parse(said.Reference) //nolint:errcheck // uuid.Nil matches nothing
+	reference, _ := uuid.Parse(said.Reference) // uuid.Nil matches nothing
 	err = tx.QueryRow(ctx, `SELECT id, operation_id FROM refunds WHERE provider = $1 AND (provider_refund_id = $2 OR id = $3)
 		ORDER BY (provider_refund_id = $2) IS TRUE DESC LIMIT 1`, providerName, said.ID, reference).Scan(&id, &operationID)
-	return id, operationID, err
+	if err != nil {
+		return id, operationID, fmt.Errorf("find refund of event: %w", err)
+	}
+	return id, operationID, nil
 }
 
 // applyExternal counts a refund that we didn't ask for, once.

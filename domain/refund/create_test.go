@@ -41,6 +41,27 @@ func TestEveryMove(t *testing.T) {
 	require.ElementsMatch(t, states, refund.States())
 }
 
+// What an event names is found without reading the table.
+func TestLookupsUseAnIndex(t *testing.T) {
+	t.Parallel()
+	tx := storetest.Tx(t)
+	_, err := tx.Exec(t.Context(), `SET LOCAL enable_seqscan = off`)
+	require.NoError(t, err)
+	for _, sql := range []string{
+		`SELECT id FROM refunds WHERE provider = 'x' AND (provider_refund_id = 'y' OR id = '00000000-0000-0000-0000-000000000001')`,
+		`SELECT id FROM refunds WHERE operation_id = '00000000-0000-0000-0000-000000000001' FOR UPDATE`,
+		`SELECT sum(amount_minor) FROM refunds WHERE payment_id = '00000000-0000-0000-0000-000000000001' AND status <> 'FAILED'`,
+		`SELECT id FROM refunds WHERE order_id = '00000000-0000-0000-0000-000000000001' ORDER BY id`,
+		`SELECT id FROM payments WHERE provider = 'x' AND provider_payment_id = 'y'`,
+	} {
+		rows, err := tx.Query(t.Context(), `EXPLAIN `+sql)
+		require.NoError(t, err)
+		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.NotContains(t, strings.Join(plan, "\n"), "Seq Scan", sql)
+	}
+}
+
 func TestAKeyIsOneRefund(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

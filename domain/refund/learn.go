@@ -23,7 +23,7 @@ type lesson struct {
 }
 
 var meaning = map[provider.Status]State{ //nolint:gochecknoglobals // a table
-	provider.Succeeded: Succeeded, provider.Failed: Failed, provider.Canceled: Failed,
+	provider.Pending: Submitting, provider.Succeeded: Succeeded, provider.Failed: Failed, provider.Canceled: Failed,
 }
 
 // learn is the one way in which anything said by the provider (an answer, a lookup, an event) changes a refund of ours: facts
@@ -39,10 +39,10 @@ func learn(ctx context.Context, tx pgx.Tx, id uuid.UUID, said provider.Refund, s
 		return lesson{refund: r, contradiction: fact}, order.Flag(ctx, tx, r.OrderID, r.PaymentID, fact)
 	case r.State == Created:
 		return lesson{refund: r, early: true}, nil
-	case r.State == to:
-		return lesson{refund: r}, nil
 	case said.Status == provider.Pending:
 		return lesson{refund: r}, r.link(ctx, tx, said.ID)
+	case r.State == to:
+		return lesson{refund: r}, nil
 	case !r.State.CanMove(to):
 		// The provider took back what it had said: the state stays (no step back), and a person has to look where the money is.
 		reason := "refund_" + string(said.Status) + "_after_" + strings.ToLower(string(r.State))
@@ -93,7 +93,7 @@ func contradicts(p payment.Payment, r Refund, said provider.Refund) string {
 		return "other_payment_refunded"
 	case r.ProviderID != "" && said.ID != r.ProviderID:
 		return "second_provider_refund"
-	case said.Status != provider.Pending && meaning[said.Status] == "":
+	case meaning[said.Status] == "":
 		return "unknown_status"
 	case said.Status == provider.Succeeded && r.State.CanMove(Succeeded) && p.Refunded+r.Amount.Minor > p.Amount.Minor:
 		return exceeds

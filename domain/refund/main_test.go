@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -229,12 +230,8 @@ func reworded(t *testing.T, body []byte, event, object map[string]any) []byte {
 	t.Helper()
 	var e map[string]any
 	require.NoError(t, json.Unmarshal(body, &e))
-	for name, value := range event {
-		e[name] = value
-	}
-	for name, value := range object {
-		e["object"].(map[string]any)[name] = value
-	}
+	maps.Copy(e, event)
+	maps.Copy(e["object"].(map[string]any), object)
 	out, err := json.Marshal(e)
 	require.NoError(t, err)
 	return out

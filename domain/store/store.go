@@ -114,7 +114,7 @@ func once(ctx context.Context, db DB, fn func(tx pgx.Tx) error) (err error) {
 		}
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = tx.Rollback(clean) //nolint:errcheck // the first error is the one that matters
+		_ = tx.Rollback(clean)
 	}()
 	if err := fn(tx); err != nil {
 		return err
@@ -137,8 +137,7 @@ func commitError(err error) error {
 
 // SQLSTATE returns the five-character code of the server's error; "" for anything else.
 func SQLSTATE(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}
 	return ""
@@ -146,8 +145,7 @@ func SQLSTATE(err error) string {
 
 // Constraint returns the name of the constraint that refused a row; "" for any other error.
 func Constraint(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.ConstraintName
 	}
 	return ""
@@ -167,8 +165,7 @@ func IsUnavailable(err error) bool {
 	if err == nil {
 		return false
 	}
-	var conn *pgconn.ConnectError
-	if errors.As(err, &conn) { // whatever the server says at the door (too many clients, not accepting connections…)
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // whatever the server says at the door (too many clients, not accepting connections…)
 		return true
 	}
 	code := SQLSTATE(err)

@@ -57,7 +57,7 @@ type attrsKey struct{}
 // idempotency_key, order_id, payment_id, provider_event_id, job_id.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	old, _ := ctx.Value(attrsKey{}).([]slog.Attr)
-	return context.WithValue(ctx, attrsKey{}, append(old[:len(old):len(old)], attrs...))
+	return context.WithValue(ctx, attrsKey{}, append(slices.Clip(old), attrs...))
 }
 
 type notesKey struct{}

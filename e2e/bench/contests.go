@@ -26,7 +26,9 @@ import (
 
 func (l *lab) contests() []contest {
 	return []contest{
-		{name: ordersName, do: func(_ context.Context, i int) error { return l.order(uuid.NewString(), i+int(uuid.New()[0]), fasthttp.StatusCreated) }},
+		{name: ordersName, do: func(_ context.Context, i int) error {
+			return l.order(uuid.NewString(), i+int(uuid.New()[0]), fasthttp.StatusCreated)
+		}},
 		{name: unprotectedName, do: func(_ context.Context, i int) error {
 			return l.post("http://"+l.plain+"/orders", nil, orderBody(i), fasthttp.StatusCreated)
 		}},
@@ -92,7 +94,7 @@ func serveUnprotected(ctx context.Context, databaseURL string) error {
 	})
 	go func() {
 		<-ctx.Done()
-		_ = app.Shutdown() //nolint:errcheck // the process ends
+		_ = app.Shutdown()
 	}()
 	return app.Listen(os.Getenv("BENCH_ADDR"))
 }

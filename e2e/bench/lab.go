@@ -56,7 +56,7 @@ func open(ctx context.Context, binary string, clients int) (*lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the database's user must pass
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
 	l := &lab{http: fasthttp.Client{MaxConnsPerHost: 4 * clients}}
@@ -94,7 +94,7 @@ func (l *lab) prepare(ctx context.Context, binary string, clients int) (err erro
 		return fmt.Errorf("find myself: %w", err)
 	}
 	for _, args := range [][]string{{binary, "serve", "--web"}, {binary, "serve", "--work"}, {self, "-unprotected", address}} {
-		cmd := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // our own binaries; close stops them
+		cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // our own binaries; close stops them
 		cmd.Env, cmd.Stderr = env, os.Stderr
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("start %s: %w", args[0], err)
@@ -162,22 +162,22 @@ func freeAddress(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}
-	defer listener.Close() //nolint:errcheck // it was only asked for its number
+	defer listener.Close()
 	return listener.Addr().String(), nil
 }
 
 func (l *lab) close() {
 	for _, cmd := range l.processes {
-		_ = cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
+		_ = cmd.Process.Signal(syscall.SIGTERM)
 	}
 	for _, cmd := range l.processes {
-		_ = cmd.Wait() //nolint:errcheck // ended by our signal
+		_ = cmd.Wait()
 	}
 	if l.pool != nil {
 		l.pool.Close()
 	}
-	_ = l.postgres.Stop() //nolint:errcheck // the folder is removed next
-	_ = os.RemoveAll(filepath.Dir(l.postgres.Dir())) //nolint:errcheck // a temporary folder
+	_ = l.postgres.Stop()
+	_ = os.RemoveAll(filepath.Dir(l.postgres.Dir()))
 }
 
 func (l *lab) post(url string, header map[string]string, body []byte, want int) error {
@@ -209,7 +209,7 @@ func (l *lab) order(key string, i, want int) error {
 
 func event() []byte {
 	id := uuid.NewString()
-	body, _ := json.Marshal(map[string]any{ //nolint:errcheck,errchkjson // strings can be encoded
+	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings can be encoded
 		"id": "evt_" + id, "type": "payment.pending", "createdAt": time.Now().UTC().Format(time.RFC3339),
 		"object": map[string]any{
 			"id": "pay_" + id, "status": "pending", "reference": id, "createdAt": time.Now().UTC().Format(time.RFC3339),

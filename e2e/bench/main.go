@@ -119,6 +119,6 @@ func report(contests []contest, behind string, clients int) {
 	} {
 		fmt.Fprintf(w, "%s\t%.2f\t\n", r.name, rates[r.over]/rates[r.under])
 	}
-	_ = w.Flush() //nolint:errcheck // standard output
+	_ = w.Flush()
 	fmt.Println(behind)
 }

@@ -98,7 +98,7 @@ func (d drill) execute(ctx context.Context, s Shop) Result {
 	err := d.run(r)
 	if err == nil {
 		err = r.await("the expected counts", func() (bool, error) {
-			counts, err := r.count()
+			counts, err := r.count() //nolint:contextcheck // a run carries its context
 			r.result.Counts = counts
 			return counts == d.want, err
 		})
@@ -108,7 +108,7 @@ func (d drill) execute(ctx context.Context, s Shop) Result {
 	if err != nil {
 		result.Error = err.Error()
 		if !errors.Is(err, errDeadline) {
-			result.Counts, _ = r.count() //nolint:errcheck // the first error is the one that matters
+			result.Counts, _ = r.count()
 		}
 	}
 	return result

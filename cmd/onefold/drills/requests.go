@@ -57,12 +57,10 @@ func parallel(r *runner) error {
 	start.Add(1)
 	answers, errs := make([]answer, twins), make([]error, twins)
 	for i := range twins {
-		done.Add(1)
-		go func() {
-			defer done.Done()
+		done.Go(func() {
 			start.Wait()
 			answers[i], errs[i] = r.api(http.MethodPost, "/api/orders", r.prefix, orderBody(1))
-		}()
+		})
 	}
 	start.Done()
 	done.Wait()

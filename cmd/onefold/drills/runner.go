@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -28,7 +29,7 @@ type answer struct {
 
 func (a answer) field(name string) string {
 	var all map[string]any
-	_ = json.Unmarshal(a.Body, &all) //nolint:errcheck // an unreadable body has no fields
+	_ = json.Unmarshal(a.Body, &all)
 	text, _ := all[name].(string)
 	return text
 }
@@ -49,10 +50,8 @@ func (r *runner) place(key, body string) (answer, error) {
 }
 
 func (r *runner) know(id string) {
-	for _, known := range r.orders {
-		if known == id {
-			return
-		}
+	if slices.Contains(r.orders, id) {
+		return
 	}
 	r.orders = append(r.orders, id)
 }
@@ -87,7 +86,7 @@ func (r *runner) send(method, url string, header http.Header, body string) (answ
 	if err != nil {
 		return answer{}, fmt.Errorf("send request: %w", err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		return answer{}, fmt.Errorf("read answer: %w", err)
@@ -179,7 +178,7 @@ func (r *runner) charges(ctx context.Context, reference string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask provider: %w", err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close()
 	var list struct {
 		Items []struct{ Status string }
 	}

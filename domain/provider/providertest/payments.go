@@ -2,7 +2,6 @@ package providertest
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -50,6 +49,7 @@ func create(t *testing.T, h Harness) {
 }
 
 func createReplay(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	first, err := h.Payments.CreatePayment(t.Context(), in)
 	require.NoError(t, err)
@@ -62,6 +62,7 @@ func createReplay(t *testing.T, h Harness) {
 }
 
 func createOtherInputs(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	_, err := h.Payments.CreatePayment(t.Context(), in)
 	require.NoError(t, err)
@@ -72,6 +73,7 @@ func createOtherInputs(t *testing.T, h Harness) {
 }
 
 func createOtherKey(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	first, err := h.Payments.CreatePayment(t.Context(), in)
 	require.NoError(t, err)
@@ -83,6 +85,7 @@ func createOtherKey(t *testing.T, h Harness) {
 }
 
 func createParallel(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	const callers = 16
 	ids := make([]string, callers)
@@ -146,6 +149,7 @@ func (h Harness) repeat(t *testing.T, in provider.CreatePayment) (out provider.P
 }
 
 func createRefused(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	h.Inject(t, CreatePayment, Refused)
 	_, err := h.Payments.CreatePayment(t.Context(), in)
@@ -158,6 +162,7 @@ func createRefused(t *testing.T, h Harness) {
 }
 
 func createRejected(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	h.Inject(t, CreatePayment, Reject)
 	_, err := h.Payments.CreatePayment(t.Context(), in)
@@ -192,16 +197,18 @@ func createNothing(fault Fault) func(*testing.T, Harness) {
 }
 
 func createNotSent(t *testing.T, h Harness) {
+	t.Helper()
 	_, err := h.Dead.CreatePayment(t.Context(), h.order(4990))
 	requireKind(t, provider.NotSent, err)
 	h.requireEffects(t, 0, 0, 0)
 }
 
 func createCallerGone(t *testing.T, h Harness) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := h.Payments.CreatePayment(ctx, h.order(4990))
-	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+	require.ErrorIs(t, err, context.Canceled, "%v", err)
 	requireKind(t, provider.NotSent, err)
 	h.requireEffects(t, 0, 0, 0)
 }
@@ -221,6 +228,7 @@ func get(t *testing.T, h Harness) {
 }
 
 func getFails(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(4990))
 	require.NoError(t, err)
 	for _, fault := range []Fault{Drop, Broken, Garbage, Hang} {
@@ -233,6 +241,7 @@ func getFails(t *testing.T, h Harness) {
 }
 
 func findNothing(t *testing.T, h Harness) {
+	t.Helper()
 	_, err := h.Payments.FindPayment(t.Context(), uuid.NewString())
 	requireKind(t, provider.NotFound, err)
 	_, err = h.Payments.FindRefund(t.Context(), uuid.NewString())
@@ -240,6 +249,7 @@ func findNothing(t *testing.T, h Harness) {
 }
 
 func findVanished(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	_, err := h.Payments.CreatePayment(t.Context(), in)
 	require.NoError(t, err)
@@ -265,6 +275,7 @@ func cancel(t *testing.T, h Harness) {
 }
 
 func cancelPaid(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(4990))
 	require.NoError(t, err)
 	h.Pay(t, made.ID)
@@ -274,6 +285,7 @@ func cancelPaid(t *testing.T, h Harness) {
 }
 
 func cancelDropped(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(4990))
 	require.NoError(t, err)
 	h.Inject(t, CancelPayment, Drop)

@@ -10,7 +10,7 @@ import (
 	"onefold/domain/provider"
 )
 
-var someBody = []byte(`{"id":"evt_1","text":"Ёж \u0000"}`) //nolint:gochecknoglobals // never changed
+var someBody = []byte(`{"id":"evt_1","text":"Ёж \u0000"}`)
 
 func signature(t *testing.T, h Harness) {
 	now := time.Now()

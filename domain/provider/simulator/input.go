@@ -27,15 +27,14 @@ const (
 )
 
 var (
-	keyForm  = regexp.MustCompile(`^[\x21-\x7e]{1,255}$`)                            //nolint:gochecknoglobals // compiled once, never changed
-	hostForm = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.\-]+)(:[0-9]+)?$`) //nolint:gochecknoglobals // as above; it becomes part of a CSP header
+	keyForm  = regexp.MustCompile(`^[\x21-\x7e]{1,255}$`)
+	hostForm = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.\-]+)(:[0-9]+)?$`)
 )
 
 // readBody reads a JSON body into target. The hash is over the value, so white space and member order don't count.
 func readBody(w http.ResponseWriter, r *http.Request, target any) (hash string, p *problem) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return "", newProblem(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than 256 KiB.")
 	}
 	if err != nil {

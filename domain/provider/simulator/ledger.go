@@ -104,7 +104,10 @@ func all[T any](tx *bolt.Tx, bucket string) ([]T, error) {
 		rows = append(rows, row)
 		return nil
 	})
-	return rows, err
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", bucket, err)
+	}
+	return rows, nil
 }
 
 func index(tx *bolt.Tx, bucket, value, id string) error {

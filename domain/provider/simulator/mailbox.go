@@ -51,7 +51,7 @@ type piece struct {
 	Link bool
 }
 
-var webAddress = regexp.MustCompile(`https?://[^\s<>"]+[^\s<>".,;:!?)\]]`) //nolint:gochecknoglobals // compiled once
+var webAddress = regexp.MustCompile(`https?://[^\s<>"]+[^\s<>".,;:!?)\]]`)
 
 func pieces(text string) (out []piece) {
 	last := 0

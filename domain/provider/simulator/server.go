@@ -52,7 +52,7 @@ func Open(cfg Config) (*Server, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now //nolint:forbidigo // the default of an injected clock
+		cfg.Now = time.Now
 	}
 	db, err := openLedger(cfg.DataFile)
 	if err != nil {

@@ -72,7 +72,7 @@ func (c *Client) Send(ctx context.Context, m provider.Message) error {
 	if err := client.DialWithContext(ctx); err != nil {
 		return provider.Errorf(provider.NotSent, "reach mail server: %w", err)
 	}
-	defer client.Close() //nolint:errcheck // the answer to the message is what counts
+	defer client.Close()
 	if err := client.Send(msg); err != nil {
 		return classify(err)
 	}
@@ -84,7 +84,11 @@ func (c *Client) client() (*mail.Client, error) {
 	if c.cfg.Username != "" {
 		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(c.cfg.Username), mail.WithPassword(c.cfg.Password))
 	}
-	return mail.NewClient(c.host, options...)
+	client, err := mail.NewClient(c.host, options...)
+	if err != nil {
+		return nil, fmt.Errorf("make mail client: %w", err)
+	}
+	return client, nil
 }
 
 // classify reads go-mail's reason. Without the final dot of DATA nothing can have been accepted; after it only a numbered

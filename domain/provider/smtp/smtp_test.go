@@ -2,7 +2,6 @@ package smtp_test
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"log"
 	"mime"
@@ -50,7 +49,7 @@ func (s *mailServer) startWithin(t *testing.T, timeout time.Duration) *smtp.Clie
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = srv.Serve(listener) //nolint:errcheck // ends with Close
+		_ = srv.Serve(listener)
 	}()
 	t.Cleanup(func() {
 		_ = srv.Close()
@@ -167,7 +166,7 @@ func TestWhatEachAnswerProves(t *testing.T) {
 			t.Parallel()
 			err := c.server.start(t).Send(t.Context(), message)
 			var e *provider.Error
-			require.True(t, errors.As(err, &e), "%v", err)
+			require.ErrorAs(t, err, &e, "%v", err)
 			require.Equal(t, c.kind, e.Kind, "%v", err)
 			require.Len(t, c.server.mails(), c.taken)
 		})
