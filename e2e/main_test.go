@@ -20,6 +20,7 @@ var shipped, crashing = artefact("bin", "onefold"), artefact("bin", "onefold-cra
 const patience = 40 * time.Second
 
 func TestMain(m *testing.M) {
+	tidy()
 	for binary, tags := range map[string]string{shipped: "", crashing: "crashpoints"} {
 		build := exec.Command("go", "build", "-trimpath", "-tags", tags, "-o", binary, "../cmd/onefold")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -29,6 +30,16 @@ func TestMain(m *testing.M) {
 		}
 	}
 	storetest.Main(m)
+}
+
+// tidy removes what earlier failures left.
+func tidy() {
+	old, _ := os.ReadDir(artefact())
+	for _, dir := range old {
+		if dir.Name() != "bin" {
+			_ = os.RemoveAll(artefact(dir.Name()))
+		}
+	}
 }
 
 func artefact(parts ...string) string {

@@ -26,6 +26,7 @@ type IntentModel struct {
 // VerdictKind is the answer to "is it exactly once?".
 type VerdictKind string
 
+// The answers.
 const (
 	VerdictOK      VerdictKind = "ok"
 	VerdictRunning VerdictKind = "running"

@@ -1,3 +1,4 @@
+// Package shop holds the pages of the shop.
 package shop
 
 import (

@@ -1,3 +1,4 @@
+// Package ui is the kit that pages are made of: forms, badges, tables, icons, drawings.
 package ui
 
 import (
@@ -50,7 +51,7 @@ func scene(kind, slug string) string {
 	if kind == "physical" {
 		drawn = []string{"mug", "book", "lamp", "frame", "plant", "bag"}
 	}
-	return drawn[hash(slug)%uint32(len(drawn))]
+	return drawn[int(hash(slug))%len(drawn)]
 }
 
 // salt is chosen so that the demo's eight products have eight different tints.

@@ -26,7 +26,7 @@ func sample() Command {
 	}
 }
 
-func print(t require.TestingT, c Command) string {
+func printOf(t require.TestingT, c Command) string {
 	normal, err := c.normalised()
 	require.NoError(t, err)
 	out, err := normal.fingerprint()
@@ -36,7 +36,7 @@ func print(t require.TestingT, c Command) string {
 
 func TestWhatMeansTheSameHasOneFingerprint(t *testing.T) {
 	t.Parallel()
-	want := print(t, sample())
+	want := printOf(t, sample())
 	for name, change := range map[string]func(*Command){
 		"order of items":       func(c *Command) { c.Items[0], c.Items[1] = c.Items[1], c.Items[0] },
 		"split items":          func(c *Command) { c.Items = append(c.Items[1:], Item{"lumen-notes", 1}, Item{" lumen-notes ", 1}) },
@@ -53,7 +53,7 @@ func TestWhatMeansTheSameHasOneFingerprint(t *testing.T) {
 			t.Parallel()
 			c := sample()
 			change(&c)
-			require.Equal(t, want, print(t, c))
+			require.Equal(t, want, printOf(t, c))
 		})
 	}
 }
@@ -62,7 +62,7 @@ func TestAnyChangeOfMeaningChangesTheFingerprint(t *testing.T) {
 	t.Parallel()
 	carted := sample()
 	carted.Cart = &Agreed{CartID: uuid.New(), Basket: "b", Total: money.Amount{Minor: 1, Currency: "RUB"}}
-	seen := map[string]string{print(t, sample()): "unchanged", print(t, carted): "a cart's"}
+	seen := map[string]string{printOf(t, sample()): "unchanged", printOf(t, carted): "a cart's"}
 	for name, change := range map[string]func(*Command){
 		"quantity":        func(c *Command) { c.Items[0].Quantity = 3 },
 		"swapped numbers": func(c *Command) { c.Items[0].Quantity, c.Items[1].Quantity = 1, 2 },
@@ -87,7 +87,7 @@ func TestAnyChangeOfMeaningChangesTheFingerprint(t *testing.T) {
 	} {
 		c := sample()
 		change(&c)
-		out := print(t, c)
+		out := printOf(t, c)
 		require.Empty(t, seen[out], name)
 		seen[out] = name
 	}
@@ -110,9 +110,9 @@ func TestFingerprintOfShuffledAndSplitItems(t *testing.T) {
 			}
 		}
 		b.Items = rapid.Permutation(single).Draw(t, "order")
-		require.Equal(t, print(t, a), print(t, b))
+		require.Equal(t, printOf(t, a), printOf(t, b))
 		b.Items = append(b.Items, Item{"a", 1})
-		require.NotEqual(t, print(t, a), print(t, b))
+		require.NotEqual(t, printOf(t, a), printOf(t, b))
 	})
 }
 
@@ -186,7 +186,7 @@ func FuzzNormalise(f *testing.F) {
 		twice, err := once.normalised()
 		require.NoError(t, err)
 		require.Equal(t, once, twice)
-		require.Equal(t, print(t, c), print(t, once))
+		require.Equal(t, printOf(t, c), printOf(t, once))
 		out, err := json.Marshal(struct {
 			Items                     []Item
 			PromoCode, Name, Currency string

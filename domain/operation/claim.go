@@ -127,7 +127,7 @@ func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
 }
 
 // errWorking marks errors that came after the claim; it adds no text.
-var errWorking = errors.New("") //nolint:errname // a mark, not a message
+var errWorking = errors.New("")
 
 func (op *Running) finish(ctx context.Context, tx pgx.Tx, result Result) error {
 	if op.completed {

@@ -133,7 +133,7 @@ func TestMarkFulfilledOnlyFromPaidAndOnce(t *testing.T) {
 		after, err := order.Lock(t.Context(), tx, o.ID)
 		require.NoError(t, err)
 		want, lines := s, 0
-		switch s { //nolint:exhaustive // in any other state nothing happens
+		switch s {
 		case order.Paid:
 			want, lines = order.Fulfilled, 1
 		case order.PartiallyRefunded: // it gets its time only

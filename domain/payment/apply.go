@@ -117,7 +117,7 @@ func (a *Applier) early(e inbox.Event, reason string) (inbox.Verdict, bool, erro
 
 // match finds our payment by the provider's ID or, while that isn't stored yet, by our reference.
 func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Payment) (id uuid.UUID, operationID operation.ID, err error) {
-	reference, _ := uuid.Parse(said.Reference) //nolint:errcheck // uuid.Nil matches nothing
+	reference, _ := uuid.Parse(said.Reference)
 	err = tx.QueryRow(ctx, `SELECT id, operation_id FROM payments WHERE provider = $1 AND (provider_payment_id = $2 OR id = $3)
 		ORDER BY (provider_payment_id = $2) IS TRUE DESC LIMIT 1`, providerName, said.ID, reference).Scan(&id, &operationID)
 	return id, operationID, err

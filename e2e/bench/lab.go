@@ -94,7 +94,7 @@ func (l *lab) prepare(ctx context.Context, binary string, clients int) (err erro
 		return fmt.Errorf("find myself: %w", err)
 	}
 	for _, args := range [][]string{{binary, "serve", "--web"}, {binary, "serve", "--work"}, {self, "-unprotected", address}} {
-		cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // our own binaries; close stops them
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env, cmd.Stderr = env, os.Stderr
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("start %s: %w", args[0], err)

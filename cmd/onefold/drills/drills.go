@@ -97,8 +97,8 @@ func (d drill) execute(ctx context.Context, s Shop) Result {
 	r := &runner{Shop: s, ctx: ctx, prefix: "drill-" + d.name + "-" + uuid.NewString()[:8]}
 	err := d.run(r)
 	if err == nil {
-		err = r.await("the expected counts", func() (bool, error) {
-			counts, err := r.count() //nolint:contextcheck // a run carries its context
+		err = r.await("the expected counts", func() (bool, error) { //nolint:contextcheck // a run carries its context
+			counts, err := r.count()
 			r.result.Counts = counts
 			return counts == d.want, err
 		})
@@ -108,7 +108,7 @@ func (d drill) execute(ctx context.Context, s Shop) Result {
 	if err != nil {
 		result.Error = err.Error()
 		if !errors.Is(err, errDeadline) {
-			result.Counts, _ = r.count()
+			result.Counts, _ = r.count() //nolint:contextcheck // a run carries its context
 		}
 	}
 	return result

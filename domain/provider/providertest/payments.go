@@ -26,15 +26,23 @@ func (h Harness) requireEffects(t *testing.T, payments, refunds, shipments int) 
 	require.Equal(t, [3]int{payments, refunds, shipments}, [3]int{p, r, s}, "payments, refunds, shipments at the provider")
 }
 
-func requireKind(t *testing.T, kind provider.Kind, err error) *provider.Error {
+func requireKind(t *testing.T, kind provider.Kind, err error) {
 	t.Helper()
 	var e *provider.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, kind, e.Kind, "%v", err)
+}
+
+// refusal is requireKind for a test that looks closer.
+func refusal(t *testing.T, kind provider.Kind, err error) (e *provider.Error) {
+	t.Helper()
+	requireKind(t, kind, err)
+	require.ErrorAs(t, err, &e)
 	return e
 }
 
 func create(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.order(4990)
 	got, err := h.Payments.CreatePayment(t.Context(), in)
 	require.NoError(t, err)
@@ -114,6 +122,7 @@ func createParallel(t *testing.T, h Harness) {
 // find what was made.
 func createLost(fault Fault) func(*testing.T, Harness) {
 	return func(t *testing.T, h Harness) {
+		t.Helper()
 		_, err := h.Payments.CreatePayment(t.Context(), h.order(100)) // so that the next call meets a used connection
 		require.NoError(t, err)
 		h.Inject(t, CreatePayment, fault)
@@ -166,10 +175,10 @@ func createRejected(t *testing.T, h Harness) {
 	in := h.order(4990)
 	h.Inject(t, CreatePayment, Reject)
 	_, err := h.Payments.CreatePayment(t.Context(), in)
-	first := requireKind(t, provider.Rejected, err)
+	first := refusal(t, provider.Rejected, err)
 	require.NotEmpty(t, first.Code)
 	_, err = h.Payments.CreatePayment(t.Context(), in)
-	require.Equal(t, first.Code, requireKind(t, provider.Rejected, err).Code, "a refusal is the key's result")
+	require.Equal(t, first.Code, refusal(t, provider.Rejected, err).Code, "a refusal is the key's result")
 	h.requireEffects(t, 0, 0, 0)
 	in.Key = uuid.NewString()
 	_, err = h.Payments.CreatePayment(t.Context(), in)
@@ -180,10 +189,11 @@ func createRejected(t *testing.T, h Harness) {
 // createNothing: answers that prove that this call did nothing, and nothing more.
 func createNothing(fault Fault) func(*testing.T, Harness) {
 	return func(t *testing.T, h Harness) {
+		t.Helper()
 		in := h.order(4990)
 		h.Inject(t, CreatePayment, fault)
 		_, err := h.Payments.CreatePayment(t.Context(), in)
-		e := requireKind(t, map[Fault]provider.Kind{
+		e := refusal(t, map[Fault]provider.Kind{
 			Limited: provider.RateLimited, Busy: provider.InProgress, Denied: provider.Auth,
 		}[fault], err)
 		if fault == Limited {

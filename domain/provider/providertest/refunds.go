@@ -50,7 +50,7 @@ func refundPartial(t *testing.T, h Harness) {
 	}
 	over := h.back(paid, 401)
 	_, err := h.Payments.CreateRefund(t.Context(), over)
-	require.NotEmpty(t, requireKind(t, provider.Rejected, err).Code)
+	require.NotEmpty(t, refusal(t, provider.Rejected, err).Code)
 	_, err = h.Payments.CreateRefund(t.Context(), over)
 	requireKind(t, provider.Rejected, err)
 	_, err = h.Payments.CreateRefund(t.Context(), h.back(paid, 400))

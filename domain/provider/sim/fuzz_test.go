@@ -38,7 +38,9 @@ func FuzzSignature(f *testing.F) {
 		for stamp := now.Unix() - 300; stamp <= now.Unix()+300; stamp++ {
 			text := signed(body, time.Unix(stamp, 0), providertest.Good).Get("Onefold-Signature")
 			other := signed(body, time.Unix(stamp, 0), providertest.Next).Get("Onefold-Signature")
-			found = found || strings.Contains(lower, text[strings.Index(text, "v1="):]) || strings.Contains(lower, other[strings.Index(other, "v1="):])
+			_, right, _ := strings.Cut(text, "v1=")
+			_, next, _ := strings.Cut(other, "v1=")
+			found = found || strings.Contains(lower, "v1="+right) || strings.Contains(lower, "v1="+next)
 		}
 		require.True(t, found, value)
 	})
