@@ -7,12 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 	"riverqueue.com/riverui"
@@ -21,9 +19,7 @@ import (
 	"onefold/domain/account"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
-	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
-	"onefold/domain/order"
 	"onefold/domain/payment"
 	"onefold/domain/provider"
 	"onefold/domain/provider/sim"
@@ -72,8 +68,6 @@ func newServer(ctx context.Context, databaseURL string, cfg config, log *slog.Lo
 }
 
 func (s *server) newJobs() (*jobs.Jobs, error) {
-	public := s.cfg.PublicURL
-	orderURL := func(id uuid.UUID) string { return public + path.Order(id.String()) }
 	mailer, err := smtp.New(smtp.Config{Addr: s.cfg.SMTPAddr, From: s.cfg.MailFrom, Username: s.cfg.SMTPUser, Password: string(s.cfg.SMTPPassword)})
 	if err != nil {
 		return nil, err
@@ -81,31 +75,10 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 	host, _ := os.Hostname()
 	executor := &operation.Executor{
 		DB: s.work, Lease: s.cfg.Lease, Owner: fmt.Sprintf("%s/%d", host, os.Getpid()),
-		Handlers: map[operation.Type]operation.Handler{
-			payment.CreatePayment: payment.Creator{
-				Provider:  s.sim,
-				ReturnURL: func(id uuid.UUID) string { return public + path.WithQuery(path.PayReturn(), "order", id.String()) },
-			}.Handler(),
-			payment.WatchPayment:        payment.Watcher{Provider: s.sim}.Handler(),
-			checkout.CancelOrder:        checkout.Closer{Provider: s.sim, To: order.Canceled, Keep: s.cfg.Retention}.Handler(),
-			checkout.ExpireOrder:        checkout.Closer{Provider: s.sim, To: order.Expired}.Handler(),
-			refund.CreateRefund:         refund.Sender{Provider: s.sim}.Handler(),
-			payment.RefundOrphan:        refund.Sender{Provider: s.sim}.OrphanHandler(),
-			fulfilment.ReverseEffects:   fulfilment.Reversal(),
-			fulfilment.IssueLicenses:    fulfilment.License(),
-			fulfilment.AccrueBonus:      fulfilment.Bonus(),
-			fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
-		},
+		Handlers: handlers(s.sim, mailer, s.cfg.PublicURL, s.cfg.Retention),
 	}
 	applier := &payment.Applier{DB: s.work, Providers: s.providers(), Refunds: refund.Apply}
 	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log})
-}
-
-func mailDomain(public string) string {
-	if u, err := url.Parse(public); err == nil {
-		return u.Hostname()
-	}
-	return "onefold"
 }
 
 func (s *server) providers() map[string]provider.Payments {
