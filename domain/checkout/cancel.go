@@ -28,7 +28,8 @@ const (
 // Cancel closes an unpaid order, once per (user, order, key). A pending payment is canceled at the provider first, so the end
 // may come after the request: then OPERATION_IN_PROGRESS, and the same request asks again.
 //
-// Errors: NOT_FOUND, ORDER_STATE (paid; a result if it was learned by asking), PAYMENT_UNRESOLVED (the outcome isn't known).
+// Errors: NOT_FOUND, ORDER_STATE (paid; a result if it was learned by asking), PAYMENT_UNRESOLVED (the outcome isn't known),
+// IDEMPOTENCY_KEY_EXPIRED (the key closed the order, its operation was cleaned away).
 func (d *Desk) Cancel(ctx context.Context, userID, orderID uuid.UUID, key string) (operation.Outcome, error) {
 	fingerprint, err := operation.Fingerprint(1, struct{ OrderID uuid.UUID }{orderID})
 	if err != nil {
@@ -39,18 +40,22 @@ func (d *Desk) Cancel(ctx context.Context, userID, orderID uuid.UUID, key string
 		Fingerprint: fingerprint,
 	}
 	return d.Operations.Start(ctx, claim, d.Wake, func(tx pgx.Tx) (uuid.UUID, error) {
-		return orderID, mayCancel(ctx, tx, userID, orderID)
+		return orderID, mayCancel(ctx, tx, claim.Identity, orderID)
 	})
 }
 
-func mayCancel(ctx context.Context, tx pgx.Tx, userID, orderID uuid.UUID) error {
+func mayCancel(ctx context.Context, tx pgx.Tx, wish operation.Identity, orderID uuid.UUID) error {
 	var owner uuid.UUID
-	err := tx.QueryRow(ctx, `SELECT user_id FROM orders WHERE id = $1`, orderID).Scan(&owner)
-	if errors.Is(err, pgx.ErrNoRows) || (err == nil && owner != userID) {
+	var closedBy uuid.NullUUID
+	err := tx.QueryRow(ctx, `SELECT user_id, closed_by FROM orders WHERE id = $1`, orderID).Scan(&owner, &closedBy)
+	if errors.Is(err, pgx.ErrNoRows) || (err == nil && owner != wish.User) {
 		return fault.Missing("order")
 	}
 	if err != nil {
 		return fmt.Errorf("find order: %w", err)
+	}
+	if closedBy.Valid && closedBy.UUID == wish.ID() {
+		return operation.Expired(wish.ID(), "the cancellation of order "+orderID.String())
 	}
 	o, err := order.Lock(ctx, tx, orderID)
 	if err != nil {
@@ -103,11 +108,33 @@ func (c Closer) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) 
 	}
 	return operation.Call{Send: func(ctx context.Context) (operation.Record, error) {
 		said, err := closing.Ask(ctx)
+		if err != nil && provider.KindOf(err) == provider.Rejected {
+			return c.refused(op, closing.Last), nil
+		}
 		if err == nil && said.Status == provider.Pending {
 			err = &provider.Error{Kind: provider.NotYet, RetryAfter: lookAgain}
 		}
 		return c.record(op, closing.Last, said), err
 	}}, operation.End{}, nil
+}
+
+// refused ends a wish that the provider refused: the payment stays open there, so the order stays open here. A shopper may try
+// again with another key; an order that can't even expire is looked at by a person.
+func (c Closer) refused(op operation.Operation, p payment.Payment) operation.Record {
+	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
+		if op.User == operation.System {
+			if _, err := order.Lock(ctx, tx, p.OrderID); err != nil {
+				return operation.End{}, err
+			}
+			if err := order.Flag(ctx, tx, p.OrderID, p.ID, "cancel_refused"); err != nil {
+				return operation.End{}, err
+			}
+		}
+		refusal := fault.New(fault.Conflict, "ORDER_STATE", "The payment service refused to cancel the payment; it can still be paid.")
+		return operation.End{
+			Status: operation.Failed, FailureCode: refusal.Code, Body: refusal.Message, Code: 409, Keep: c.Keep, ResourceType: "order", ResourceID: p.OrderID.String(),
+		}, nil
+	}
 }
 
 func (c Closer) record(op operation.Operation, p payment.Payment, said provider.Payment) operation.Record {

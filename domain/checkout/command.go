@@ -14,14 +14,14 @@ import (
 	"onefold/domain/fault"
 	"onefold/domain/money"
 	"onefold/domain/operation"
-	"onefold/domain/provider"
+	"onefold/domain/order"
 )
 
 // Limits of one order.
 const (
 	maxItems    = 1000 // entries, before those of one product are summed
 	maxQuantity = 9999 // units of one product
-	maxText     = 200  // characters of a name or an address line
+	maxText     = 200  // characters of a name
 )
 
 // Item is a number of units of one product.
@@ -30,21 +30,15 @@ type Item struct {
 	Quantity  int    `json:"quantity"`
 }
 
-// Delivery says how and where physical goods go.
-type Delivery struct {
-	Method  string           `json:"method"`
-	Address provider.Address `json:"address"`
-}
-
 // Command is the wish to order. Prices are never part of it.
 type Command struct {
 	UserID    uuid.UUID
 	Key       string // valid (operation.ParseKey) or made by the server
 	Items     []Item
 	Currency  string
-	PromoCode string // "" for none
-	Delivery  *Delivery
-	Email     string // receipt address; "" sends none
+	PromoCode string          // "" for none
+	Delivery  *order.Delivery // needed by physical products; else kept, but unused
+	Email     string          // receipt address; "" sends none
 	Name      string
 	Locale    string // "en" or "ru"
 	Cart      *Agreed
@@ -83,7 +77,10 @@ func (c Command) normalised() (Command, error) {
 		breaks("name", fmt.Sprintf("max=%d", maxText), "is too long")
 	}
 	c.sent, c.Items = c.Items, normalItems(c.Items, breaks)
-	c.Delivery = normalDelivery(c.Delivery, breaks)
+	if c.Delivery != nil {
+		normal := c.Delivery.Normalised(breaks)
+		c.Delivery = &normal
+	}
 	for _, text := range []struct{ field, value string }{{"promoCode", c.PromoCode}, {"name", c.Name}, {"email", c.Email}} {
 		if !storable(text.value) {
 			breaks(text.field, "text", "must be UTF-8 text without the NUL character")
@@ -137,40 +134,6 @@ func (c Command) sentAs(productID string) string {
 	return fmt.Sprintf("items[%d].productId", i)
 }
 
-func normalDelivery(d *Delivery, breaks func(field, rule, message string)) *Delivery {
-	if d == nil {
-		return nil
-	}
-	a := d.Address
-	out := &Delivery{Method: operation.Text(d.Method), Address: provider.Address{
-		Name: operation.Text(a.Name), Line1: operation.Text(a.Line1), Line2: operation.Text(a.Line2), City: operation.Text(a.City),
-		Postcode: operation.Text(a.Postcode), Country: strings.ToUpper(operation.Text(a.Country)),
-	}}
-	required := []struct{ field, value string }{
-		{"delivery.method", out.Method},
-		{"delivery.address.name", out.Address.Name},
-		{"delivery.address.line1", out.Address.Line1},
-		{"delivery.address.city", out.Address.City},
-		{"delivery.address.postcode", out.Address.Postcode},
-		{"delivery.address.country", out.Address.Country},
-	}
-	for _, r := range required {
-		switch {
-		case r.value == "":
-			breaks(r.field, "required", "is required")
-		case tooLong(r.value) || !storable(r.value):
-			breaks(r.field, fmt.Sprintf("max=%d", maxText), "is too long or no text")
-		}
-	}
-	if tooLong(out.Address.Line2) || !storable(out.Address.Line2) {
-		breaks("delivery.address.line2", fmt.Sprintf("max=%d", maxText), "is too long or no text")
-	}
-	if out.Address.Country != "" && rules.Var(out.Address.Country, "iso3166_1_alpha2") != nil {
-		breaks("delivery.address.country", "iso3166_1_alpha2", "must be a two-letter country code such as DE")
-	}
-	return out
-}
-
 // fingerprintVersion changes whenever the struct below or a normalisation changes.
 const fingerprintVersion = 1
 
@@ -180,7 +143,7 @@ func (c Command) fingerprint() (string, error) {
 		Items       []Item
 		Currency    string
 		PromoCode   string
-		Delivery    *Delivery
+		Delivery    *order.Delivery
 		Email, Name string
 		Basket      string
 		Total       string

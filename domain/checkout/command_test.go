@@ -20,7 +20,7 @@ func sample() Command {
 	return Command{
 		UserID: uuid.NameSpaceDNS, Key: "K", Currency: "RUB", PromoCode: "WELCOME10", Locale: "en",
 		Items: []Item{{"lumen-notes", 2}, {"northwind-maps", 1}},
-		Delivery: &Delivery{Method: "post", Address: provider.Address{
+		Delivery: &order.Delivery{Method: "post", Address: provider.Address{
 			Name: "José Núñez", Line1: "Calle Mayor 1", Line2: "2º", City: "Málaga", Postcode: "29001", Country: "ES",
 		}},
 	}
@@ -190,7 +190,7 @@ func FuzzNormalise(f *testing.F) {
 		out, err := json.Marshal(struct {
 			Items                     []Item
 			PromoCode, Name, Currency string
-			Delivery                  *Delivery
+			Delivery                  *order.Delivery
 		}{once.Items, once.PromoCode, once.Name, once.Currency, once.Delivery})
 		require.NoError(t, err)
 		require.True(t, utf8.Valid(out))

@@ -101,7 +101,7 @@ func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Co
 // priced works out the order and its total, and takes a promo use.
 func priced(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command, known basis) (order.New, error) {
 	if known.existing != uuid.Nil {
-		return order.New{}, expired(op.ID, known.existing)
+		return order.New{}, operation.Expired(op.ID, "order "+known.existing.String())
 	}
 	o := order.New{
 		ID: newID(), UserID: c.UserID, OperationID: op.ID, Email: c.Email, Name: c.Name, Locale: c.Locale, PromoCode: c.PromoCode,
@@ -133,26 +133,29 @@ func priced(ctx context.Context, tx pgx.Tx, op *operation.Running, c Command, kn
 	return o, nil
 }
 
+// addLines adds what was ordered. Goods that have to be carried need to know where to.
 func addLines(o *order.New, c Command, products map[string]catalog.Product) error {
 	var broken []fault.Field
+	physical := false
 	for _, item := range c.Items {
 		p, ok := products[item.ProductID]
-		switch {
-		case !ok:
+		if !ok {
 			broken = append(broken, fault.Field{
 				Field: c.sentAs(item.ProductID), Rule: "known", Message: item.ProductID + " is not sold in " + o.Subtotal.Currency,
 			})
 			continue
-		case p.Kind != catalog.License:
-			broken = append(broken, fault.Field{
-				Field: c.sentAs(item.ProductID), Rule: "digital", Message: item.ProductID + " can't be ordered yet",
-			})
-			continue
 		}
+		physical = physical || p.Kind == catalog.Physical
 		o.Lines = append(o.Lines, order.Line{
 			ID: newID(), ProductID: p.ID, Kind: string(p.Kind), Name: p.Name, Quantity: item.Quantity, Price: p.Price,
 		})
 		o.Subtotal.Minor += p.Price.Minor * int64(item.Quantity)
+	}
+	switch {
+	case physical && c.Delivery == nil:
+		broken = append(broken, fault.Field{Field: "delivery", Rule: "required", Message: "is required for physical products"})
+	case physical && c.Delivery.Method != order.Standard:
+		broken = append(broken, fault.Field{Field: "delivery.method", Rule: "known", Message: "must be " + order.Standard})
 	}
 	if len(broken) > 0 {
 		return fault.Validation(broken...)
@@ -190,13 +193,6 @@ func alreadyOrdered(ctx context.Context, tx pgx.Tx, cartID uuid.UUID) error {
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "CART_ALREADY_ORDERED", Message: "This basket was ordered already.",
 		Fields: []fault.Field{{Field: "orderId", Rule: "ordered", Message: id.String()}},
-	}
-}
-
-func expired(operationID, orderID uuid.UUID) error {
-	return &fault.Error{
-		Kind: fault.Gone, Code: "IDEMPOTENCY_KEY_EXPIRED", OperationID: operationID.String(),
-		Message: "This key's result is no longer kept. It made order " + orderID.String() + ".",
 	}
 }
 

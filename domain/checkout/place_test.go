@@ -12,6 +12,7 @@ import (
 	"onefold/domain/fault"
 	"onefold/domain/money"
 	"onefold/domain/operation"
+	"onefold/domain/order"
 	"onefold/domain/payment/paymenttest"
 	"onefold/domain/provider"
 	"onefold/domain/store/storetest"
@@ -22,7 +23,7 @@ func TestPlaceTwiceThenWithOtherContent(t *testing.T) {
 	b := setup(t, storetest.DB(t))
 	c := b.command("K", checkout.Item{ProductID: "lumen-notes", Quantity: 1}, checkout.Item{ProductID: "northwind-maps", Quantity: 2})
 	c.PromoCode = "WELCOME10"
-	c.Delivery = &checkout.Delivery{Method: "post", Address: provider.Address{Name: "José", Line1: "1", City: "M", Postcode: "2", Country: "ES"}}
+	c.Delivery = &order.Delivery{Method: "post", Address: provider.Address{Name: "José", Line1: "1", City: "M", Postcode: "2", Country: "ES"}}
 	first := b.place(t, c)
 	require.False(t, first.Replayed)
 	require.Equal(t, 201, first.Result.Code)
@@ -32,7 +33,7 @@ func TestPlaceTwiceThenWithOtherContent(t *testing.T) {
 	same := c
 	same.Items = []checkout.Item{c.Items[1], c.Items[0]}
 	same.PromoCode, same.Locale = "welcome10 ", "ru"
-	same.Delivery = &checkout.Delivery{Method: " post", Address: provider.Address{Name: "José", Line1: "1 ", City: "M", Postcode: "2", Country: "es"}}
+	same.Delivery = &order.Delivery{Method: " post", Address: provider.Address{Name: "José", Line1: "1 ", City: "M", Postcode: "2", Country: "es"}}
 	for range 2 {
 		again := b.place(t, same)
 		require.True(t, again.Replayed)

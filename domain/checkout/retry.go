@@ -23,6 +23,7 @@ const RetryPayment operation.Type = "RETRY_PAYMENT"
 //
 // Errors: NOT_FOUND, PAYMENT_IN_PROGRESS (the last attempt isn't final), PAYMENT_UNRESOLVED (its outcome isn't known: never a
 // new key while an older one is unknown), ORDER_STATE (the order doesn't wait for a payment). They bind nothing to the key.
+// IDEMPOTENCY_KEY_EXPIRED: the attempt is there, its operation was cleaned away.
 func (d *Desk) Retry(ctx context.Context, userID, orderID uuid.UUID, key string) (operation.Outcome, error) {
 	fingerprint, err := operation.Fingerprint(1, struct{ OrderID uuid.UUID }{orderID})
 	if err != nil {
@@ -34,12 +35,17 @@ func (d *Desk) Retry(ctx context.Context, userID, orderID uuid.UUID, key string)
 	}
 	return d.Operations.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
 		var owner uuid.UUID
-		err := tx.QueryRow(ctx, `SELECT user_id FROM orders WHERE id = $1`, orderID).Scan(&owner)
+		var existing uuid.NullUUID // the attempt that this key made before its operation was cleaned away
+		err := tx.QueryRow(ctx, `SELECT o.user_id, p.id FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.requested_by = $2
+			WHERE o.id = $1`, orderID, op.ID).Scan(&owner, &existing)
 		if errors.Is(err, pgx.ErrNoRows) || (err == nil && owner != userID) {
 			return operation.Result{}, fault.Missing("order")
 		}
 		if err != nil {
 			return operation.Result{}, fmt.Errorf("find order: %w", err)
+		}
+		if existing.Valid {
+			return operation.Result{}, operation.Expired(op.ID, "payment "+existing.UUID.String())
 		}
 		return d.retry(ctx, tx, op, orderID)
 	})
@@ -57,7 +63,7 @@ func (d *Desk) retry(ctx context.Context, tx pgx.Tx, op *operation.Running, orde
 	if err := mayRetry(o.State, o.NeedsReview, state); err != nil {
 		return operation.Result{}, err
 	}
-	attempt := payment.New{ID: newID(), OrderID: orderID, Attempt: last + 1, Amount: o.Total, Provider: d.Provider}
+	attempt := payment.New{ID: newID(), OrderID: orderID, Attempt: last + 1, Amount: o.Total, Provider: d.Provider, RequestedBy: op.ID}
 	body, err := json.Marshal(Payment{
 		ID: attempt.ID, OrderID: orderID, Attempt: attempt.Attempt, Status: payment.Created, Amount: o.Total, CreatedAt: op.Now, UpdatedAt: op.Now,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/catalog"
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
 	"onefold/domain/money"
@@ -36,6 +37,7 @@ type Order struct {
 	Payments     []Payment     `json:"payments"`
 	Refunds      []Refund      `json:"refunds"`
 	Fulfilment   []Effect      `json:"fulfilment"`
+	Shipments    []Shipment    `json:"shipments"`
 	CreatedAt    time.Time     `json:"createdAt"`
 	PaidAt       *time.Time    `json:"paidAt,omitempty"`
 	FulfilledAt  *time.Time    `json:"fulfilledAt,omitempty"`
@@ -43,11 +45,14 @@ type Order struct {
 	UserID uuid.UUID `json:"-"`
 	Email  string    `json:"-"`
 	Name   string    `json:"-"`
+
+	Delivery *order.Delivery `json:"-"` // nil without one
 }
 
 // OrderedItem is one line; Price is per unit.
 type OrderedItem struct {
 	ProductID string       `json:"productId"`
+	Kind      catalog.Kind `json:"kind"`
 	Name      string       `json:"name"`
 	Quantity  int          `json:"quantity"`
 	Price     money.Amount `json:"price"`
@@ -86,27 +91,36 @@ type Effect struct {
 	CompletedAt *time.Time       `json:"completedAt,omitempty"`
 }
 
+// Shipment is a parcel as its recipient sees it.
+type Shipment struct {
+	Parcel      int                      `json:"parcel"` // from 1
+	Status      fulfilment.ShipmentState `json:"status"`
+	Tracking    string                   `json:"tracking,omitempty"`
+	UpdatedAt   time.Time                `json:"updatedAt"`
+	DeliveredAt *time.Time               `json:"deliveredAt,omitempty"`
+}
+
 // fresh is the order at the moment it is made.
 func fresh(o order.New, p payment.New) Order {
 	out := Order{
 		ID: o.ID, Status: order.AwaitingPayment, Subtotal: o.Subtotal, Discount: o.Discount, Total: o.Total, PromoCode: o.PromoCode,
-		OperationID: o.OperationID, CreatedAt: o.CreatedAt, Refunds: []Refund{}, Fulfilment: []Effect{},
+		OperationID: o.OperationID, CreatedAt: o.CreatedAt, Refunds: []Refund{}, Fulfilment: []Effect{}, Shipments: []Shipment{},
 		Payments: []Payment{{
 			ID: p.ID, OrderID: o.ID, Attempt: p.Attempt, Status: payment.Created, Amount: p.Amount, CreatedAt: o.CreatedAt, UpdatedAt: o.CreatedAt,
 		}},
 	}
 	for _, l := range o.Lines {
-		out.Items = append(out.Items, OrderedItem{ProductID: l.ProductID, Name: l.Name, Quantity: l.Quantity, Price: l.Price})
+		out.Items = append(out.Items, OrderedItem{ProductID: l.ProductID, Kind: catalog.Kind(l.Kind), Name: l.Name, Quantity: l.Quantity, Price: l.Price})
 	}
 	return out
 }
 
 const orderSQL = `SELECT jsonb_build_object('items', (
-		SELECT coalesce(jsonb_agg(jsonb_build_object('productId', i.product_id, 'name', i.name, 'quantity', i.quantity, 'minor', i.price_minor,
+		SELECT coalesce(jsonb_agg(jsonb_build_object('productId', i.product_id, 'kind', i.kind, 'name', i.name, 'quantity', i.quantity, 'minor', i.price_minor,
 			'licenses', (SELECT jsonb_agg(l.license_key ORDER BY l.unit) FROM licenses l WHERE l.order_item_id = i.id AND l.revoked_at IS NULL))
 			ORDER BY i.id), '[]') FROM order_items i WHERE i.order_id = o.id)),
 	o.id, o.number, o.user_id, o.status, o.needs_review, coalesce(o.review_reason, ''), o.currency, o.subtotal_minor, o.discount_minor,
-	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, ''), coalesce(o.customer_name, '')
+	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, ''), coalesce(o.customer_name, ''), o.delivery
 	FROM orders o `
 
 // Find reads one order of a user; anybody else's is NotFound.
@@ -116,8 +130,10 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	b.Queue(paymentSQL+`JOIN orders o ON o.id = p.order_id WHERE p.order_id = $1 AND o.user_id = $2 ORDER BY p.attempt`, id, userID)
 	b.Queue(`SELECT r.id, r.payment_id, r.status, r.amount_minor, r.currency, r.created_at, r.updated_at FROM refunds r JOIN orders o ON o.id = r.order_id
 		WHERE r.order_id = $1 AND o.user_id = $2 ORDER BY r.id`, id, userID)
-	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations WHERE order_id = $1 AND type = ANY($2)
-		ORDER BY array_position($2, type)`, id, fulfilment.Types())
+	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations op WHERE order_id = $1 AND type = ANY($2)
+		AND NOT `+fulfilment.Superseded+` ORDER BY array_position($2, type), key`, id, fulfilment.Types())
+	b.Queue(`SELECT s.parcel, s.status, coalesce(s.tracking, ''), s.updated_at, s.delivered_at FROM shipments s JOIN orders o ON o.id = s.order_id
+		WHERE s.order_id = $1 AND o.user_id = $2 ORDER BY s.parcel`, id, userID)
 	results := q.SendBatch(ctx, b)
 	defer results.Close()
 	o, err := scanOrder(results.QueryRow())
@@ -135,6 +151,9 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	}
 	if o.Fulfilment, err = collect(results, pgx.RowToStructByPos[Effect]); err != nil {
 		return o, fmt.Errorf("read effects: %w", err)
+	}
+	if o.Shipments, err = collect(results, pgx.RowToStructByPos[Shipment]); err != nil {
+		return o, fmt.Errorf("read shipments: %w", err)
 	}
 	return o, nil
 }
@@ -155,17 +174,17 @@ func scanOrder(row pgx.Row) (o Order, err error) {
 	var raw []byte
 	var currency string
 	err = row.Scan(&raw, &o.ID, &o.Number, &o.UserID, &o.Status, &o.NeedsReview, &o.ReviewReason, &currency, &o.Subtotal.Minor, &o.Discount.Minor,
-		&o.Total.Minor, &o.PromoCode, &o.OperationID, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.Email, &o.Name)
+		&o.Total.Minor, &o.PromoCode, &o.OperationID, &o.CreatedAt, &o.PaidAt, &o.FulfilledAt, &o.Email, &o.Name, &o.Delivery)
 	if err != nil {
 		return o, err
 	}
 	o.Subtotal.Currency, o.Discount.Currency, o.Total.Currency = currency, currency, currency
 	var lists struct {
 		Items []struct {
-			ProductID, Name string
-			Quantity        int
-			Minor           int64
-			Licenses        []string
+			ProductID, Kind, Name string
+			Quantity              int
+			Minor                 int64
+			Licenses              []string
 		}
 	}
 	if err := json.Unmarshal(raw, &lists); err != nil {
@@ -173,7 +192,8 @@ func scanOrder(row pgx.Row) (o Order, err error) {
 	}
 	for _, i := range lists.Items {
 		o.Items = append(o.Items, OrderedItem{
-			ProductID: i.ProductID, Name: i.Name, Quantity: i.Quantity, Price: money.Amount{Minor: i.Minor, Currency: currency}, Licenses: i.Licenses,
+			ProductID: i.ProductID, Kind: catalog.Kind(i.Kind), Name: i.Name, Quantity: i.Quantity,
+			Price: money.Amount{Minor: i.Minor, Currency: currency}, Licenses: i.Licenses,
 		})
 	}
 	return o, nil

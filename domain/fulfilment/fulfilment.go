@@ -1,5 +1,6 @@
 // Package fulfilment gives a paid order what was bought: each effect is a system operation of its own with a business key, and
 // a row whose UNIQUE key allows it once. The last effect makes the order FULFILLED.
+// Physical units travel in parcels, each with an operation of its own (SHIP_PARCEL).
 // When all of the money has gone back, REVERSE_EFFECTS takes back what was given, and an effect that comes to run later gives
 // nothing. Each looks at the order under its lock, so either may come first.
 package fulfilment
@@ -32,7 +33,8 @@ type effect struct {
 	wait time.Duration // for an earlier effect; that one makes it due at once
 }
 
-// effects of a paid order. The mail carries the licence keys, so it waits for them; the wait only matters if nobody calls.
+// effects that every paid order has, once. The mail carries the licence keys, so it waits for them; the wait only matters if
+// nobody calls.
 var effects = []effect{ //nolint:gochecknoglobals // a table
 	{Type: IssueLicenses, key: "license:issue:order:%s"},
 	{Type: AccrueBonus, key: "bonus:accrue:order:%s"},
@@ -41,17 +43,24 @@ var effects = []effect{ //nolint:gochecknoglobals // a table
 
 // Types lists the effect types in the order in which they are shown.
 func Types() []operation.Type {
-	types := make([]operation.Type, len(effects))
-	for i, e := range effects {
-		types[i] = e.Type
+	types := make([]operation.Type, 0, len(effects)+1)
+	for _, e := range effects {
+		types = append(types, e.Type)
 	}
-	return types
+	return append(types, ShipParcel)
 }
 
 // Plan inserts the effects of paid orders as operations, in one statement; those that exist stay as they are.
 func Plan(ctx context.Context, tx pgx.Tx, events []outbox.Event) error {
+	units, err := physicalUnits(ctx, tx, events)
+	if err != nil {
+		return err
+	}
 	plans := make([]operation.Plan, 0, len(events)*len(effects))
 	for _, e := range events {
+		for i := range parcelsOf(units[e.OrderID]) {
+			plans = append(plans, operation.Plan{Type: ShipParcel, Key: parcelKey(e.OrderID, i+1, 1), OrderID: e.OrderID, Trace: e.Trace})
+		}
 		for _, f := range effects {
 			plans = append(plans, operation.Plan{Type: f.Type, Key: fmt.Sprintf(f.key, e.OrderID), OrderID: e.OrderID, Trace: e.Trace, Delay: f.wait})
 		}
@@ -64,11 +73,34 @@ func Plan(ctx context.Context, tx pgx.Tx, events []outbox.Event) error {
 	return nil
 }
 
+// physicalUnits counts what has to be carried, by order; orders without such units are left out.
+func physicalUnits(ctx context.Context, tx pgx.Tx, events []outbox.Event) (map[uuid.UUID]int, error) {
+	ids := make([]uuid.UUID, len(events))
+	for i, e := range events {
+		ids[i] = e.OrderID
+	}
+	rows, err := tx.Query(ctx, `SELECT order_id, sum(quantity) FROM order_items WHERE order_id = ANY($1) AND kind = 'physical' GROUP BY order_id`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("count physical units: %w", err)
+	}
+	units := map[uuid.UUID]int{}
+	var id uuid.UUID
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+		units[id] = n
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read physical units: %w", err)
+	}
+	return units, nil
+}
+
 // completing ends an effect in the transaction that made it: when it was the order's last, the order is FULFILLED. The
 // order's lock makes effects that end together see each other.
 func completing(ctx context.Context, tx pgx.Tx, op operation.Operation) error {
 	var open bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM operations WHERE order_id = $1 AND type = ANY($2) AND id <> $3 AND status <> 'COMPLETED')`,
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM operations op WHERE order_id = $1 AND type = ANY($2) AND id <> $3 AND status <> 'COMPLETED'
+		AND NOT `+Superseded+`)`,
 		op.OrderID, Types(), op.ID).Scan(&open)
 	if err != nil {
 		return fmt.Errorf("look for open effects: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -16,7 +17,7 @@ import (
 	"onefold/domain/provider"
 )
 
-// Mail sends the receipt with the licence keys.
+// Mail sends the receipt with the licence keys and tracking numbers.
 type Mail struct {
 	Mailer   provider.Mailer
 	Domain   string                         // right side of the Message-ID
@@ -44,7 +45,10 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 		return operation.Call{}, operation.End{}, err
 	}
 	if len(open) > 0 {
-		return operation.Call{Send: withoutLicenses}, operation.End{}, nil
+		return operation.Call{Send: incomplete("the licences are not issued yet")}, operation.End{}, nil
+	}
+	if waits, err := waitsForParcels(ctx, tx, op); err != nil || waits {
+		return operation.Call{Send: incomplete("a parcel has no label yet")}, operation.End{}, err
 	}
 	msg, err := m.compose(ctx, tx, op, o)
 	if err != nil {
@@ -85,9 +89,24 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 	}, operation.End{}, nil
 }
 
-// withoutLicenses puts the mail off: its text isn't complete, so nothing is sent and nothing is counted.
-func withoutLicenses(context.Context) (operation.Record, error) {
-	return nil, provider.Errorf(provider.NotSent, "the licences are not issued yet")
+// incomplete puts the mail off: something in its text is missing, so nothing is sent and nothing is counted.
+func incomplete(why string) func(context.Context) (operation.Record, error) {
+	return func(context.Context) (operation.Record, error) {
+		return nil, provider.Errorf(provider.NotSent, "%s", why)
+	}
+}
+
+// parcelPatience is how long a receipt waits for tracking numbers. A carrier may be silent for hours; the page has them later.
+const parcelPatience = time.Minute
+
+// waitsForParcels reports that a label may still come in time for the receipt.
+func waitsForParcels(ctx context.Context, tx pgx.Tx, op operation.Operation) (waits bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM operations WHERE order_id = $1 AND type = $2 AND status = 'PROCESSING')
+		AND clock_timestamp() < $3::timestamptz + $4::interval`, op.OrderID, ShipParcel, op.CreatedAt, parcelPatience).Scan(&waits)
+	if err != nil {
+		return false, fmt.Errorf("look for labels: %w", err)
+	}
+	return waits, nil
 }
 
 func recordSent(op operation.Operation, msg provider.Message) operation.Record {
@@ -122,13 +141,16 @@ type receipt struct {
 	locale   string
 	total    money.Amount
 	licenses []string // "name: key"
+	parcels  int      // planned, whatever became of them
+	tracking []string // of those that have one
 }
 
 func (m Mail) compose(ctx context.Context, tx pgx.Tx, op operation.Operation, o order.Order) (provider.Message, error) {
 	r := receipt{total: o.Total}
+	var units int
 	err := tx.QueryRow(ctx, `SELECT number, coalesce(email, ''), locale,
 			array(SELECT i.name || ': ' || l.license_key FROM licenses l JOIN order_items i ON i.id = l.order_item_id
-				WHERE l.order_id = o.id AND l.revoked_at IS NULL ORDER BY i.id, l.unit)
+				WHERE l.order_id = o.id AND l.revoked_at IS NULL ORDER BY i.id, l.unit LIMIT 100)
 		FROM orders o WHERE id = $1`, o.ID).Scan(&r.number, &r.email, &r.locale, &r.licenses)
 	if err != nil {
 		return provider.Message{}, fmt.Errorf("read receipt: %w", err)
@@ -137,21 +159,45 @@ func (m Mail) compose(ctx context.Context, tx pgx.Tx, op operation.Operation, o 
 	if w, ok := receiptWords[r.locale]; ok {
 		words = w
 	}
-	text := fmt.Sprintf(words.text, r.number, r.total.Display(r.locale), strings.Join(r.licenses, "\n"), m.OrderURL(o.ID))
+	r.parcels = parcelsOf(units)
 	return provider.Message{
-		ID: strings.ReplaceAll(op.Key, ":", ".") + "@" + m.Domain, To: r.email, Subject: fmt.Sprintf(words.subject, r.number), Text: text,
+		ID: strings.ReplaceAll(op.Key, ":", ".") + "@" + m.Domain, To: r.email, Subject: fmt.Sprintf(words.subject, r.number),
+		Text: r.text(words, m.OrderURL(o.ID)),
 	}, nil
 }
 
-type words struct{ subject, text string }
+// text leaves out what the order doesn't have.
+func (r receipt) text(w words, url string) string {
+	parts := []string{fmt.Sprintf(w.thanks, r.number, r.total.Display(r.locale))}
+	if len(r.licenses) > 0 {
+		parts = append(parts, w.licenses+"\n"+strings.Join(r.licenses, "\n"))
+	}
+	if len(r.tracking) > 0 {
+		parts = append(parts, w.tracking+"\n"+strings.Join(r.tracking, "\n"))
+	}
+	if r.parcels > len(r.tracking) {
+		parts = append(parts, w.later)
+	}
+	return strings.Join(append(parts, fmt.Sprintf(w.order, url)), "\n\n") + "\n"
+}
+
+type words struct{ subject, thanks, licenses, tracking, later, order string }
 
 var receiptWords = map[string]words{ //nolint:gochecknoglobals // a table
 	"en": {
-		subject: "Payment received: order %d",
-		text:    "Thank you. We received your payment for order %d: %s.\n\nYour licences:\n%s\n\nYour order: %s\n",
+		subject:  "Payment received: order %d",
+		thanks:   "Thank you. We received your payment for order %d: %s.",
+		licenses: "Your licences:",
+		tracking: "Tracking numbers of your parcels:",
+		later:    "The tracking number will be on your order’s page as soon as the parcel is on its way.",
+		order:    "Your order: %s",
 	},
 	"ru": {
-		subject: "Оплата получена: заказ %d",
-		text:    "Спасибо. Мы получили оплату заказа %d: %s.\n\nВаши лицензии:\n%s\n\nВаш заказ: %s\n",
+		subject:  "Оплата получена: заказ %d",
+		thanks:   "Спасибо. Мы получили оплату заказа %d: %s.",
+		licenses: "Ваши лицензии:",
+		tracking: "Номера для отслеживания посылок:",
+		later:    "Номер для отслеживания появится на странице заказа, когда посылка отправится.",
+		order:    "Ваш заказ: %s",
 	},
 }

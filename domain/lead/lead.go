@@ -4,6 +4,7 @@ package lead
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,7 +28,8 @@ type Enquiry struct {
 
 var rules = validator.New(validator.WithRequiredStructEnabled()) //nolint:gochecknoglobals // caches, safe for concurrent use
 
-// Create stores an enquiry once per (user, key). Errors: VALIDATION_FAILED and those of operation.Runner.Run.
+// Create stores an enquiry once per (user, key). Errors: VALIDATION_FAILED, IDEMPOTENCY_KEY_EXPIRED (the
+// enquiry is there, its operation was cleaned away) and those of operation.Runner.Run.
 func Create(ctx context.Context, r *operation.Runner, userID uuid.UUID, key string, e Enquiry) (operation.Outcome, error) {
 	e.Name, e.Email, e.Message = operation.Text(e.Name), strings.ToLower(strings.TrimSpace(e.Email)), strings.TrimSpace(e.Message)
 	if err := e.check(); err != nil {
@@ -40,7 +42,12 @@ func Create(ctx context.Context, r *operation.Runner, userID uuid.UUID, key stri
 		return operation.Outcome{}, err
 	}
 	claim := operation.Claim{Identity: operation.Identity{User: userID, Type: CreateLead, Key: key}, Fingerprint: fingerprint}
+	existing := uuid.Nil // the enquiry that this key made before its operation was cleaned away
+	claim.Reads = func(b *pgx.Batch) { queueByOperation(b, claim.Identity.ID(), &existing) }
 	return r.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
+		if existing != uuid.Nil {
+			return operation.Result{}, operation.Expired(op.ID, "enquiry "+existing.String())
+		}
 		id := uuid.Must(uuid.NewV7())
 		body, err := json.Marshal(map[string]uuid.UUID{"leadId": id})
 		if err != nil {
@@ -52,6 +59,15 @@ func Create(ctx context.Context, r *operation.Runner, userID uuid.UUID, key stri
 			return operation.Result{}, fmt.Errorf("store enquiry: %w", err)
 		}
 		return operation.Result{ResourceType: "lead", ResourceID: id.String(), Code: 201, Body: string(body)}, nil
+	})
+}
+
+func queueByOperation(b *pgx.Batch, id operation.ID, found *uuid.UUID) {
+	b.Queue(`SELECT id FROM leads WHERE operation_id = $1`, id).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(found); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("find enquiry: %w", err)
+		}
+		return nil
 	})
 }
 

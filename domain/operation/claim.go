@@ -313,6 +313,14 @@ func keyReused(id ID) error {
 	return e
 }
 
+// Expired is the answer to a key whose operation retention has removed while what it made is still there: the same key never
+// makes a second one. made names it, e.g. "order 0198…".
+func Expired(id ID, made string) error {
+	e := fault.New(fault.Gone, "IDEMPOTENCY_KEY_EXPIRED", "This key's result is no longer kept. It made "+made+".")
+	e.OperationID = id.String()
+	return e
+}
+
 func inProgress(id ID) error {
 	e := fault.New(fault.InProgress, "OPERATION_IN_PROGRESS", "The first request with this key is still running.")
 	e.OperationID, e.RetryAfter = id.String(), time.Second

@@ -137,8 +137,8 @@ func MarkRefunded(ctx context.Context, tx pgx.Tx, o Order, paymentID uuid.UUID, 
 // whose conditional UPDATE moved it does that.
 func Close(ctx context.Context, tx pgx.Tx, o Order, to State, operationID uuid.UUID) error {
 	var promo *string
-	err := tx.QueryRow(ctx, `UPDATE orders SET status = $2, closed_at = now() WHERE id = $1 AND status = 'AWAITING_PAYMENT' RETURNING promo_code`,
-		o.ID, to).Scan(&promo)
+	err := tx.QueryRow(ctx, `UPDATE orders SET status = $2, closed_at = now(), closed_by = $3 WHERE id = $1 AND status = 'AWAITING_PAYMENT'
+		RETURNING promo_code`, o.ID, to, operationID).Scan(&promo)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}

@@ -23,7 +23,9 @@ type Applier struct {
 	Providers map[string]provider.Payments // by name
 	// Refunds judges what an event says about a refund (refund.Apply); early names what is missing here yet. Nil ignores them.
 	Refunds  func(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (v inbox.Verdict, early string, err error)
-	MaxWaits int // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)
+	// Shipments judges what an event says about a parcel (fulfilment.ApplyShipment), as Refunds does. Nil ignores them.
+	Shipments func(ctx context.Context, tx pgx.Tx, said provider.Shipment) (v inbox.Verdict, early string, err error)
+	MaxWaits  int // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)
 }
 
 // Apply deals with one inbox row. Repeats, late and early events are all successes; only a failing database is an error.
@@ -80,6 +82,13 @@ func (a *Applier) judge(ctx context.Context, tx pgx.Tx, e inbox.Event) (v inbox.
 	}
 	if said := event.Object.Refund; said != nil && a.Refunds != nil {
 		v, early, err := a.Refunds(ctx, tx, e.Provider, *said)
+		if early != "" && err == nil {
+			return a.early(e, early)
+		}
+		return v, false, err
+	}
+	if said := event.Object.Shipment; said != nil && a.Shipments != nil {
+		v, early, err := a.Shipments(ctx, tx, *said)
 		if early != "" && err == nil {
 			return a.early(e, early)
 		}

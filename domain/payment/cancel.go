@@ -35,7 +35,8 @@ func PrepareClosing(ctx context.Context, tx pgx.Tx, op operation.Operation, p pr
 	case Created, Submitting, Unknown:
 		c.Unsure = true
 	case Pending:
-		key := fmt.Sprintf("payment:cancel:order:%s:%d", o.ID, last.Attempt)
+		// The key is the wish's own: a refusal binds it, and another wish may ask again.
+		key := fmt.Sprintf("payment:cancel:order:%s:%d:%s", o.ID, last.Attempt, op.ID)
 		c.Ask = func(ctx context.Context) (provider.Payment, error) { return p.CancelPayment(ctx, key, last.ProviderID) }
 	}
 	return c, nil

@@ -26,6 +26,8 @@ type New struct {
 	Attempt  int // from 1
 	Amount   money.Amount
 	Provider string
+	// RequestedBy is the shopper's operation that wanted this attempt; uuid.Nil if it comes with the order.
+	RequestedBy uuid.UUID
 }
 
 // Key is the business key of the attempt and the provider's idempotency key: one per attempt, stored before the first call.
@@ -38,9 +40,10 @@ func (n New) OperationID() operation.ID {
 
 // QueueCreate adds the attempt, its operation and their journal row to a batch, with what else the caller has to note.
 func QueueCreate(ctx context.Context, b *pgx.Batch, n New, also ...journal.Entry) {
-	b.Queue(`INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key)
-		VALUES ($1, $2, $3, $4, 'CREATED', $5, $6, $7, $8)`,
-		n.ID, n.OrderID, n.Attempt, n.OperationID(), n.Amount.Minor, n.Amount.Currency, n.Provider, n.Key())
+	b.Queue(`INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key, requested_by)
+		VALUES ($1, $2, $3, $4, 'CREATED', $5, $6, $7, $8, $9)`,
+		n.ID, n.OrderID, n.Attempt, n.OperationID(), n.Amount.Minor, n.Amount.Currency, n.Provider, n.Key(),
+		uuid.NullUUID{UUID: n.RequestedBy, Valid: n.RequestedBy != uuid.Nil})
 	operation.Enqueue(b, operation.Plan{Type: CreatePayment, Key: n.Key(), OrderID: n.OrderID, Trace: trace.ID(ctx)})
 	journal.Queue(ctx, b, append(also, journal.Entry{
 		Kind: "payment.created", OperationID: n.OperationID(), OrderID: n.OrderID, PaymentID: n.ID, Detail: map[string]any{"attempt": n.Attempt},

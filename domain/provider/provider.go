@@ -61,10 +61,11 @@ type CreateRefund struct {
 	Amount    money.Amount
 }
 
-// Object is what an event is about; exactly one of Payment and Refund is set, none for an event of another kind.
+// Object is what an event is about; at most one is set, none for an event of another kind.
 type Object struct {
-	Payment *Payment
-	Refund  *Refund
+	Payment  *Payment
+	Refund   *Refund
+	Shipment *Shipment
 }
 
 // Event is an authentic message from the provider, translated.
@@ -112,10 +113,10 @@ type Address struct {
 
 // Shipment is the carrier's own record of a label.
 type Shipment struct {
-	ID        string
-	Reference string
-	Tracking  string
-	Status    string
+	ID        string // the carrier's
+	Reference string // ours: shipments.id
+	Tracking  string // number for people
+	Delivered bool   // handed over
 }
 
 // CreateShipment holds the exact inputs of a label call.
@@ -128,6 +129,8 @@ type CreateShipment struct {
 
 // Delivery is a carrier.
 type Delivery interface {
+	// CreateShipment buys a label. A repeat with the same key and inputs returns the same one.
 	CreateShipment(ctx context.Context, in CreateShipment) (Shipment, error)
+	// FindShipment looks a label up by our reference (see Payments.FindPayment).
 	FindShipment(ctx context.Context, reference string) (Shipment, error)
 }

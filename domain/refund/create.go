@@ -42,7 +42,8 @@ type answer struct {
 // The money is that of the payment which paid the order; if there is none, what came without it (an orphan).
 //
 // Errors: NOT_FOUND, VALIDATION_FAILED, REFUND_EXCEEDS_PAYMENT (with all refunds that haven't failed it would be more than was
-// captured), ORDER_STATE (no money came in). They bind nothing to the key.
+// captured), ORDER_STATE (no money came in). They bind nothing to the key. IDEMPOTENCY_KEY_EXPIRED: the refund is there, its
+// operation was cleaned away.
 func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID, key string, amount *money.Amount, reason string) (operation.Outcome, error) {
 	reason = strings.TrimSpace(reason)
 	if err := check(amount, reason); err != nil {
@@ -59,7 +60,12 @@ func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID
 		Identity:    operation.Identity{User: actor, Type: RefundOrder, Target: "order:" + orderID.String(), Key: key},
 		Fingerprint: fingerprint,
 	}
+	existing := uuid.Nil // the refund that this key made before its operation was cleaned away
+	claim.Reads = func(b *pgx.Batch) { queueByWish(b, claim.Identity.ID(), &existing) }
 	return run.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
+		if existing != uuid.Nil {
+			return operation.Result{}, operation.Expired(op.ID, "refund "+existing.String())
+		}
 		p, err := refundable(ctx, tx, orderID)
 		if err != nil {
 			return operation.Result{}, err
@@ -69,6 +75,15 @@ func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID
 			return operation.Result{}, err
 		}
 		return store(ctx, tx, op, p, agreed, reason)
+	})
+}
+
+func queueByWish(b *pgx.Batch, wish operation.ID, found *uuid.UUID) {
+	b.Queue(`SELECT id FROM refunds WHERE requested_by = $1`, wish).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(found); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("find refund: %w", err)
+		}
+		return nil
 	})
 }
 
@@ -130,7 +145,7 @@ func within(ctx context.Context, tx pgx.Tx, p payment.Payment, asked *money.Amou
 
 // store inserts the refund, its external operation and the answer.
 func store(ctx context.Context, tx pgx.Tx, op *operation.Running, p payment.Payment, amount money.Amount, reason string) (operation.Result, error) {
-	r := Refund{ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, Amount: amount}
+	r := Refund{ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, RequestedBy: op.ID, Amount: amount}
 	r.Key = fmt.Sprintf("refund:create:order:%s:%s", r.OrderID, r.ID)
 	r.OperationID = operation.Identity{User: operation.System, Type: CreateRefund, Key: r.Key}.ID()
 	body, err := json.Marshal(answer{ID: r.ID, Amount: amount, Status: Created})

@@ -46,6 +46,7 @@ type Refund struct {
 	OrderID     uuid.UUID
 	PaymentID   uuid.UUID
 	OperationID operation.ID
+	RequestedBy operation.ID // the operator's operation that wanted it; only while it is created
 	State       State
 	Amount      money.Amount
 	Key         string // the provider's idempotency key
@@ -91,9 +92,10 @@ func (r *Refund) entry(state State, detail map[string]any) journal.Entry {
 
 // queueCreate adds a refund with its journal row to a batch. provider is the payment's.
 func (r *Refund) queueCreate(ctx context.Context, b *pgx.Batch, provider, reason string, also ...journal.Entry) {
-	b.Queue(`INSERT INTO refunds (id, order_id, payment_id, operation_id, status, amount_minor, currency, reason, provider, provider_key)
-		VALUES ($1, $2, $3, $4, 'CREATED', $5, $6, $7, $8, $9)`,
-		r.ID, r.OrderID, r.PaymentID, r.OperationID, r.Amount.Minor, r.Amount.Currency, reason, provider, r.Key)
+	b.Queue(`INSERT INTO refunds (id, order_id, payment_id, operation_id, status, amount_minor, currency, reason, provider, provider_key, requested_by)
+		VALUES ($1, $2, $3, $4, 'CREATED', $5, $6, $7, $8, $9, $10)`,
+		r.ID, r.OrderID, r.PaymentID, r.OperationID, r.Amount.Minor, r.Amount.Currency, reason, provider, r.Key,
+		uuid.NullUUID{UUID: r.RequestedBy, Valid: r.RequestedBy != uuid.Nil})
 	journal.Queue(ctx, b, append(also, r.entry(Created, map[string]any{}))...)
 	r.State = Created
 }

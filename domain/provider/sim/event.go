@@ -65,6 +65,16 @@ func translateObject(e *provider.Event, data []byte) error {
 			return err
 		}
 		e.Object.Refund = &out
+	case e.Type == "shipment.delivered":
+		var in shipment
+		if err := json.Unmarshal(data, &in); err != nil {
+			return fmt.Errorf("read shipment: %w", err)
+		}
+		out, err := in.translate()
+		if err != nil {
+			return err
+		}
+		e.Object.Shipment = &out
 	}
 	return nil
 }

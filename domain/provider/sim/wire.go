@@ -101,10 +101,16 @@ type shipment struct {
 }
 
 func (s shipment) translate() (provider.Shipment, error) {
+	if s.Status != "created" && s.Status != "delivered" {
+		return provider.Shipment{}, fmt.Errorf("unknown status %.40q", s.Status)
+	}
 	if err := checkIDs("shipment", s.ID, s.Reference); err != nil {
 		return provider.Shipment{}, err
 	}
-	return provider.Shipment{ID: s.ID, Reference: s.Reference, Tracking: s.Tracking, Status: s.Status}, nil
+	if !usable(s.Tracking) {
+		return provider.Shipment{}, fmt.Errorf("shipment %s has no usable tracking number", s.ID)
+	}
+	return provider.Shipment{ID: s.ID, Reference: s.Reference, Tracking: s.Tracking, Delivered: s.Status == "delivered"}, nil
 }
 
 func statusOf(word string, known ...provider.Status) (provider.Status, error) {

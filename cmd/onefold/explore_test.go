@@ -1,0 +1,469 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"onefold/domain/catalog"
+	"onefold/domain/checkout"
+	"onefold/domain/fault"
+	"onefold/domain/fulfilment"
+	"onefold/domain/inbox"
+	"onefold/domain/invariant"
+	"onefold/domain/money"
+	"onefold/domain/operation"
+	"onefold/domain/outbox"
+	"onefold/domain/payment"
+	"onefold/domain/payment/paymenttest"
+	"onefold/domain/provider"
+	"onefold/domain/provider/sim"
+	"onefold/domain/provider/simulator"
+	"onefold/domain/refund"
+	"onefold/domain/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// TestExplore plays random schedules over a few orders: repeats, cancellations, refunds, payments and declines, faults of every
+// kind at the provider, webhooks delivered twice, late, out of order or never, workers that die between a call and its record,
+// leases that run out. Then the faults stop, everything that is due is carried on, and the promise is checked: the invariants,
+// and the provider's ledger against the database. rapid prints and shrinks a failing schedule; -rapid.seed replays it.
+// `make torture N=…` plays more.
+func TestExplore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		r := &schedule{world: w, T: t, user: w.somebody(t)}
+		t.Repeat(map[string]func(*rapid.T){
+			"place": r.place, "cancel": r.cancel, "pay again": r.retry, "refund": r.refund, "expire": r.expire,
+			"shopper": r.shopper, "shopper too": r.shopper, "work on": r.work, "relay on": r.relay, "deliver more": r.deliver,
+			"fault": r.fault, "deliver": r.deliver, "lose": r.lose, "work": r.work, "relay": r.relay,
+		})
+		r.settle()
+		r.check()
+	})
+	var reached string
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT string_agg(format('%s %s', n, what), ', ' ORDER BY what) FROM (
+		SELECT status || CASE WHEN needs_review THEN ' under review' ELSE '' END AS what, count(*) AS n FROM orders GROUP BY 1
+		UNION ALL SELECT 'payment ' || status, count(*) FROM payments GROUP BY 1
+		UNION ALL SELECT 'refund ' || status, count(*) FROM refunds GROUP BY 1
+		UNION ALL SELECT 'event ' || status, count(*) FROM incoming_events GROUP BY 1
+		UNION ALL SELECT kind, count(*) FROM journal WHERE kind IN ('operation.late_owner', 'operation.postponed', 'payment.unknown') GROUP BY 1) x`).Scan(&reached))
+	t.Log("reached:", reached)
+}
+
+// world is one database, one simulator and what its webhooks brought.
+type world struct {
+	pool     *pgxpool.Pool
+	client   *sim.Client
+	provider *mortal
+	mailer   *paymenttest.Mailer
+	executor *operation.Executor
+	applier  *payment.Applier
+	desk     *checkout.Desk
+	sim      string
+
+	mu  sync.Mutex
+	bag [][]byte // webhooks sent and not yet delivered to the inbox
+}
+
+// mortal is the simulator's client in a worker that may die after the provider answered.
+type mortal struct {
+	*sim.Client
+	dies bool
+}
+
+type death struct{}
+
+func (m *mortal) after() {
+	if m.dies {
+		m.dies = false
+		panic(death{})
+	}
+}
+
+func (m *mortal) CreatePayment(ctx context.Context, in provider.CreatePayment) (provider.Payment, error) {
+	p, err := m.Client.CreatePayment(ctx, in)
+	m.after()
+	return p, err
+}
+
+func (m *mortal) CancelPayment(ctx context.Context, key, id string) (provider.Payment, error) {
+	p, err := m.Client.CancelPayment(ctx, key, id)
+	m.after()
+	return p, err
+}
+
+func (m *mortal) CreateRefund(ctx context.Context, in provider.CreateRefund) (provider.Refund, error) {
+	r, err := m.Client.CreateRefund(ctx, in)
+	m.after()
+	return r, err
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{pool: storetest.DB(t), mailer: &paymenttest.Mailer{}}
+	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || w.client.Authenticate(r.Header, body, time.Now()) != nil {
+			return // a forged event is not put into the bag; the simulator need not know
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.bag = append(w.bag, body)
+	}))
+	server := httptest.NewUnstartedServer(nil)
+	ledger, err := simulator.Open(simulator.Config{
+		DataFile: filepath.Join(t.TempDir(), "ledger.db"), PublicURL: "http://" + server.Listener.Addr().String(),
+		WebhookURL: shop.URL, Secret: "secret",
+	})
+	require.NoError(t, err)
+	server.Config.Handler = ledger.Handler()
+	server.Start()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	running := make(chan struct{})
+	go func() { defer close(running); ledger.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		<-running
+		require.NoError(t, ledger.Close())
+		server.Close()
+		shop.Close()
+	})
+	w.sim = server.URL
+	w.client = sim.New(sim.Config{BaseURL: server.URL, Secrets: []string{"secret"}, Timeout: 300 * time.Millisecond})
+	w.provider = &mortal{Client: w.client}
+	w.executor = &operation.Executor{
+		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.mailer, "http://shop.example", time.Hour),
+	}
+	w.applier = &payment.Applier{DB: w.pool, Providers: map[string]provider.Payments{w.client.Name(): w.client}, Refunds: refund.Apply, MaxWaits: 50}
+	runner := &operation.Runner{DB: w.pool, Retention: time.Hour, Wait: 10 * time.Millisecond}
+	w.desk = &checkout.Desk{Operations: runner, Provider: w.client.Name(), Wake: func() {}}
+	require.NoError(t, catalog.SeedDemo(t.Context(), w.pool))
+	return w
+}
+
+func (w *world) somebody(t *rapid.T) uuid.UUID {
+	id := uuid.New()
+	_, err := w.pool.Exec(t.Context(), `INSERT INTO users (id, email, role) VALUES ($1, $2, 'shopper')`, id, id.String()+"@example.com")
+	require.NoError(t, err)
+	return id
+}
+
+// schedule is one run: one shopper with a few orders.
+type schedule struct {
+	*world
+	*rapid.T
+	user   uuid.UUID
+	orders []uuid.UUID
+}
+
+// refused fails unless err is an answer that the contract knows; a refusal is as good as a success here.
+func (r *schedule) refused(err error) {
+	if err == nil {
+		return
+	}
+	e, ok := fault.Of(err)
+	require.True(r, ok, "%v", err)
+	require.NotEqual(r, fault.Internal, e.Kind, "%v", err)
+}
+
+func (r *schedule) place(t *rapid.T) {
+	quantity := rapid.IntRange(1, 2).Draw(t, "quantity")
+	key := r.user.String() + strconv.Itoa(rapid.IntRange(1, 3).Draw(t, "key"))
+	out, err := r.desk.Place(t.Context(), checkout.Command{
+		UserID: r.user, Key: key, Currency: "RUB", Email: "a@example.com", Locale: "en", Items: []checkout.Item{{ProductID: "pixel-orchard", Quantity: quantity}},
+	})
+	r.refused(err)
+	if err == nil && out.Failure == nil && !out.Replayed {
+		r.orders = append(r.orders, out.Result.OrderID)
+	}
+}
+
+func (r *schedule) anyOrder(t *rapid.T) uuid.UUID {
+	if len(r.orders) == 0 {
+		t.Skip("no order yet")
+	}
+	return rapid.SampledFrom(r.orders).Draw(t, "order")
+}
+
+func someKey(t *rapid.T) string { return rapid.SampledFrom([]string{"x", "y"}).Draw(t, "key") }
+
+func (r *schedule) cancel(t *rapid.T) {
+	_, err := r.desk.Cancel(t.Context(), r.user, r.anyOrder(t), someKey(t))
+	r.refused(err)
+}
+
+func (r *schedule) retry(t *rapid.T) {
+	_, err := r.desk.Retry(t.Context(), r.user, r.anyOrder(t), someKey(t))
+	r.refused(err)
+}
+
+func (r *schedule) refund(t *rapid.T) {
+	var amount *money.Amount
+	if rapid.Bool().Draw(t, "part") {
+		amount = &money.Amount{Minor: int64(rapid.IntRange(1, 4990).Draw(t, "minor")), Currency: "RUB"}
+	}
+	_, err := refund.Create(t.Context(), r.desk.Operations, r.user, r.anyOrder(t), someKey(t), amount, "asked for")
+	r.refused(err)
+}
+
+func (r *schedule) expire(t *rapid.T) {
+	_, err := r.pool.Exec(t.Context(), `UPDATE orders SET created_at = created_at - interval '2 days' WHERE id = $1`, r.anyOrder(t))
+	require.NoError(t, err)
+	_, err = checkout.PlanExpiry(t.Context(), r.pool, 24*time.Hour, 100)
+	require.NoError(t, err)
+}
+
+// shopper pays or declines at the provider, perhaps long after we closed the order.
+func (r *schedule) shopper(t *rapid.T) {
+	var payments []string
+	err := r.pool.QueryRow(t.Context(), `SELECT coalesce(array_agg(id::text ORDER BY id), '{}') FROM payments WHERE order_id = ANY($1)`, r.orders).Scan(&payments)
+	require.NoError(t, err)
+	if len(payments) == 0 {
+		t.Skip("no payment yet")
+	}
+	found, err := r.client.FindPayment(t.Context(), rapid.SampledFrom(payments).Draw(t, "payment"))
+	if err != nil {
+		return // not there, or a fault
+	}
+	r.post("/control/payments/"+found.ID+"/"+rapid.SampledFrom([]string{"succeed", "succeed", "cancel"}).Draw(t, "does"), "")
+}
+
+func (r *schedule) post(path, body string) {
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.sim+path, strings.NewReader(body))
+	require.NoError(r, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(r, err)
+	require.NoError(r, answer.Body.Close())
+}
+
+func (r *schedule) fault(t *rapid.T) {
+	on := rapid.SampledFrom([]string{"payments.create", "payments.get", "payments.cancel", "refunds.create", "refunds.get"}).Draw(t, "on")
+	do := rapid.SampledFrom([]string{
+		"drop_after", "error_after", "error_before", "error_sticky", "busy", "rate_limit", "not_found", "garbage", "reject",
+	}).Draw(t, "do")
+	if do == "not_found" && !strings.HasSuffix(on, ".get") {
+		return
+	}
+	r.post("/control/faults", fmt.Sprintf(`{"on":%q,"do":%q}`, on, do))
+}
+
+// take removes a webhook from the bag; keep leaves it there for a repeat.
+func (r *schedule) take(t *rapid.T, keep bool) ([]byte, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.bag) == 0 {
+		return nil, false
+	}
+	i := rapid.IntRange(0, len(r.bag)-1).Draw(t, "webhook")
+	body := r.bag[i]
+	if !keep {
+		r.bag = append(r.bag[:i:i], r.bag[i+1:]...)
+	}
+	return body, true
+}
+
+func (r *schedule) deliver(t *rapid.T) {
+	if body, ok := r.take(t, rapid.Bool().Draw(t, "again")); ok {
+		r.receive(body)
+	}
+}
+
+func (r *schedule) lose(t *rapid.T) { r.take(t, false) }
+
+func (r *schedule) receive(body []byte) {
+	event, err := r.client.Translate(body)
+	require.NoError(r, err)
+	_, err = inbox.Receive(r.Context(), r.pool, r.client.Name(), event, body)
+	require.NoError(r, err)
+}
+
+// work carries one due thing on; the worker may die after the provider answered, and its lease runs out at some time.
+func (r *schedule) work(t *rapid.T) {
+	r.provider.dies = rapid.IntRange(0, 3).Draw(t, "dies") == 0
+	defer func() { r.provider.dies = false }()
+	if rapid.Bool().Draw(t, "time passes") {
+		r.timePasses()
+	}
+	var due []uuid.UUID
+	err := r.pool.QueryRow(t.Context(), `SELECT coalesce(array_agg(id ORDER BY created_at, id), '{}') FROM operations
+		WHERE status = 'PROCESSING' AND next_attempt_at <= now() AND order_id = ANY($1)`, r.orders).Scan(&due)
+	require.NoError(t, err)
+	if len(due) > 0 {
+		r.execute(rapid.SampledFrom(due).Draw(t, "operation"))
+	}
+	r.apply()
+}
+
+func (r *schedule) execute(id uuid.UUID) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(death); !ok {
+				panic(v)
+			}
+		}
+	}()
+	require.NoError(r, r.executor.Execute(r.Context(), id))
+}
+
+func (r *schedule) apply() {
+	rows, err := r.pool.Query(r.Context(), `SELECT id FROM incoming_events WHERE status = 'RECEIVED' AND next_attempt_at <= now()`)
+	require.NoError(r, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	require.NoError(r, err)
+	for _, id := range ids {
+		require.NoError(r, r.applier.Apply(r.Context(), id))
+	}
+}
+
+// timePasses makes everything due and ends every lease.
+func (r *schedule) timePasses() {
+	for _, sql := range []string{
+		`UPDATE operations SET next_attempt_at = now() - interval '1 second', sent_at = greatest(sent_at - interval '2 minutes', now() - interval '5 minutes'),
+			lease_expires_at = CASE WHEN lease_expires_at IS NOT NULL THEN now() - interval '1 second' END WHERE status = 'PROCESSING'`,
+		`UPDATE incoming_events SET next_attempt_at = now() - interval '1 second' WHERE status = 'RECEIVED'`,
+	} {
+		_, err := r.pool.Exec(r.Context(), sql)
+		require.NoError(r, err)
+	}
+}
+
+// relay does what the relay does, without River: the job is only a wake-up.
+func (r *schedule) relay(*rapid.T) {
+	require.NoError(r, pgx.BeginFunc(r.Context(), r.pool, func(tx pgx.Tx) error {
+		events, err := outbox.TakeDue(r.Context(), tx, 500)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			switch e.Type {
+			case outbox.OrderPaid:
+				err = fulfilment.Plan(r.Context(), tx, []outbox.Event{e})
+			case outbox.OrderRefunded:
+				err = fulfilment.PlanReversal(r.Context(), tx, []outbox.Event{e})
+			}
+			if err == nil {
+				err = outbox.Dispatched(r.Context(), tx, []uuid.UUID{e.ID})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// settle ends the faults and carries everything on until nothing moves any more.
+func (r *schedule) settle() {
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodDelete, r.sim+"/control/faults", nil)
+	require.NoError(r, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(r, err)
+	require.NoError(r, answer.Body.Close())
+	for range 40 {
+		r.timePasses()
+		r.relay(nil)
+		r.apply()
+		var open []uuid.UUID
+		err := r.pool.QueryRow(r.Context(), `SELECT coalesce(array_agg(id), '{}') FROM operations p WHERE status = 'PROCESSING' AND order_id = ANY($1)`, r.orders).Scan(&open)
+		require.NoError(r, err)
+		for _, id := range open {
+			r.execute(id)
+		}
+		if r.quiet() {
+			return
+		}
+	}
+	r.Fatalf("operations still move: %s", r.text(`SELECT string_agg(type || ' ' || coalesce(last_error, ''), '; ') FROM operations
+		WHERE status = 'PROCESSING' AND order_id = ANY($1)`))
+}
+
+// quiet: only pending payments are still watched, because nobody has paid them.
+func (r *schedule) quiet() bool {
+	return r.text(`SELECT count(*)::text FROM operations p WHERE status = 'PROCESSING' AND order_id = ANY($1) AND type <> 'WATCH_PAYMENT'`) == "0" &&
+		r.text(`SELECT count(*)::text FROM outbox_events WHERE dispatched_at IS NULL AND order_id = ANY($1)`) == "0"
+}
+
+func (r *schedule) text(sql string) (out string) {
+	var text *string
+	require.NoError(r, r.pool.QueryRow(r.Context(), sql, r.orders).Scan(&text))
+	if text != nil {
+		out = *text
+	}
+	return out
+}
+
+func (r *schedule) check() {
+	findings, err := invariant.Check(r.Context(), r.pool, invariant.Config{})
+	require.NoError(r, err)
+	for _, f := range findings {
+		require.True(r, f.OK, "%s: %v", f.Name, f.Examples)
+	}
+	require.Equal(r, strconv.Itoa(len(r.orders)), r.text(`SELECT count(*)::text FROM orders o JOIN orders m ON m.user_id = o.user_id WHERE m.id = ($1::uuid[])[1]
+		UNION ALL SELECT '0' LIMIT 1`))
+	rows, err := r.pool.Query(r.Context(), `SELECT id::text, status, orphaned_at IS NOT NULL, refunded_minor FROM payments WHERE order_id = ANY($1)`, r.orders)
+	require.NoError(r, err)
+	var id, status string
+	var orphan bool
+	var refunded int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &status, &orphan, &refunded}, func() error {
+		r.compare(id, status, orphan, refunded)
+		return nil
+	})
+	require.NoError(r, err)
+}
+
+// compare holds a payment against the provider's ledger, the ground truth.
+func (r *schedule) compare(id, status string, orphan bool, refunded int64) {
+	at, err := r.client.FindPayment(r.Context(), id)
+	if provider.KindOf(err) == provider.NotFound && err != nil {
+		require.Contains(r, []string{"FAILED", "CREATED"}, status, "payment %s is not at the provider", id)
+		return
+	}
+	require.NoError(r, err, "one payment per reference")
+	captured := orphan || status == "SUCCEEDED" || status == "PARTIALLY_REFUNDED" || status == "REFUNDED"
+	require.Equal(r, at.Status == provider.Succeeded, captured, "payment %s is %s, at the provider %s", id, status, at.Status)
+	var given int64
+	for _, back := range r.refundsAt(at.ID) {
+		given += back
+	}
+	require.Equal(r, given, refunded, "refunds of payment %s", id)
+}
+
+func (r *schedule) refundsAt(paymentID string) (list []int64) {
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.sim+"/v1/refunds?paymentId="+paymentID, nil)
+	require.NoError(r, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(r, err)
+	defer answer.Body.Close()
+	var page struct {
+		Items []struct {
+			Status string
+			Amount money.Amount
+		}
+	}
+	require.NoError(r, json.NewDecoder(answer.Body).Decode(&page))
+	for _, i := range page.Items {
+		if i.Status == "succeeded" {
+			list = append(list, i.Amount.Minor)
+		}
+	}
+	return list
+}
