@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ import (
 
 	"onefold/domain/operation"
 	"onefold/domain/payment"
+	"onefold/domain/retention"
 )
 
 // Config of the workers. Zero durations mean the defaults named here.
@@ -25,6 +27,8 @@ type Config struct {
 	Workers int           // jobs at a time in each queue; 0 runs only the relay
 	Expire  time.Duration // how long an order waits for its payment; default 24 h
 	Logger  *slog.Logger
+
+	Retention retention.Config // how long what has ended is kept
 }
 
 // Jobs runs River and the relay in this process.
@@ -56,10 +60,11 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 	river.AddWorker(workers, &operationWorker[ReverseEffectsJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[IssueLicensesJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[AccrueBonusJob]{jobs: j})
+	river.AddWorker(workers, &operationWorker[ShipParcelJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[SendNotificationJob]{jobs: j})
 	river.AddWorker(workers, &applyEventWorker{jobs: j})
 	queues := map[string]river.QueueConfig{}
-	for _, name := range []string{queuePayments, queueWebhooks, queueFulfilment, queueNotify} {
+	for _, name := range []string{queuePayments, queueWebhooks, queueFulfilment, queueDelivery, queueNotify} {
 		if cfg.Workers == 0 {
 			break
 		}
@@ -95,6 +100,9 @@ func (j *Jobs) Wake() {
 
 // Run works until ctx ends, then lets running jobs finish (at most 20 s).
 func (j *Jobs) Run(ctx context.Context) error {
+	var cleaning sync.WaitGroup
+	cleaning.Go(func() { j.clean(ctx, cleanEvery) })
+	defer cleaning.Wait()
 	if j.cfg.Workers == 0 {
 		j.relay(ctx)
 		return nil

@@ -21,6 +21,7 @@ const (
 	queuePayments   = "payments"
 	queueWebhooks   = "webhooks"
 	queueFulfilment = "fulfilment"
+	queueDelivery   = "delivery"
 	queueNotify     = "notify"
 )
 
@@ -53,6 +54,12 @@ type AccrueBonusJob struct{ Operation }
 
 // Kind is River's name of the job.
 func (AccrueBonusJob) Kind() string { return "accrue_bonus" }
+
+// ShipParcelJob buys a parcel's label.
+type ShipParcelJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (ShipParcelJob) Kind() string { return "ship_parcel" }
 
 // SendNotificationJob mails the receipt.
 type SendNotificationJob struct{ Operation }
@@ -110,6 +117,7 @@ var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a t
 	fulfilment.ReverseEffects:   {queueFulfilment, func(o Operation) river.JobArgs { return ReverseEffectsJob{o} }},
 	fulfilment.IssueLicenses:    {queueFulfilment, func(o Operation) river.JobArgs { return IssueLicensesJob{o} }},
 	fulfilment.AccrueBonus:      {queueFulfilment, func(o Operation) river.JobArgs { return AccrueBonusJob{o} }},
+	fulfilment.ShipParcel:       {queueDelivery, func(o Operation) river.JobArgs { return ShipParcelJob{o} }},
 	fulfilment.SendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},
 }
 

@@ -341,6 +341,7 @@ CREATE TABLE shipments (
     -- At most one shipment per parcel.
     PRIMARY KEY (order_id, parcel)
 );
+CREATE INDEX shipments_tracking ON shipments (tracking) WHERE tracking IS NOT NULL;
 
 CREATE TABLE bonus_entries (
     order_id   uuid NOT NULL REFERENCES orders,

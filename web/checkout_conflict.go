@@ -43,6 +43,13 @@ func (h *Handlers) otherDetails(c *fiber.Ctx, ca cart.Cart, form checkoutForm) e
 		{Label: i18n.T(ctx, "checkout.promo"), Before: o.PromoCode, After: strings.ToUpper(operation.Text(form.Promo))},
 		{Label: i18n.T(ctx, "cart.total"), Before: o.Total.Display(h.lang(c)), After: h.display(c, form.Total)},
 	}}
+	if o.Delivery != nil {
+		sent := form.delivery().Normalised(func(string, string, string) {})
+		m.Rows = append(m.Rows, shop.Difference{
+			Label: i18n.T(ctx, "checkout.address"), Before: strings.Join(h.addressLines(c, o.Delivery.Address), ", "),
+			After: strings.Join(h.addressLines(c, sent.Address), ", "),
+		})
+	}
 	return h.render(c, fiber.StatusConflict, shop.OtherDetails(h.page(c), m))
 }
 

@@ -13,6 +13,8 @@ import (
 	"onefold/domain/fault"
 	"onefold/domain/money"
 	"onefold/domain/operation"
+	"onefold/domain/order"
+	"onefold/domain/provider"
 )
 
 // checkoutStart: GET /checkout. The key is made once per basket, so every tab arrives at the same address.
@@ -52,8 +54,9 @@ func (h *Handlers) toOrderOf(c *fiber.Ctx, ca cart.Cart) error {
 
 // checkoutForm keeps what was typed.
 type checkoutForm struct {
-	Email, Name, Promo string
-	Basket, Total      string // what the page showed
+	Email, Name, Promo                    string
+	Line1, Line2, City, Postcode, Country string // of the delivery; not asked for without physical products
+	Basket, Total                         string // what the page showed
 }
 
 // checkoutPlace: POST /checkout/{key}.
@@ -69,6 +72,7 @@ func (h *Handlers) checkoutPlace(c *fiber.Ctx) error {
 	}
 	form := checkoutForm{
 		Email: c.FormValue("email"), Name: c.FormValue("name"), Promo: c.FormValue("promo"), Basket: c.FormValue("basket"), Total: c.FormValue("total"),
+		Line1: c.FormValue("line1"), Line2: c.FormValue("line2"), City: c.FormValue("city"), Postcode: c.FormValue("postcode"), Country: c.FormValue("country"),
 	}
 	if ca.Status == cart.StatusOpen {
 		if changed, err := h.offerNewTotal(c, form); changed || err != nil {
@@ -105,9 +109,6 @@ func (h *Handlers) placeCommand(c *fiber.Ctx, ca cart.Cart, form checkoutForm) (
 	if err != nil {
 		return cmd, fault.New(fault.Conflict, "CART_CHANGED", "The form doesn't say what it shows.")
 	}
-	if operation.Text(form.Email) == "" {
-		return cmd, fault.Validation(fault.Field{Field: "email", Rule: "required", Message: "is required"})
-	}
 	lines, err := cart.Lines(c.UserContext(), h.DB, ca.ID)
 	if err != nil {
 		return cmd, err
@@ -115,8 +116,21 @@ func (h *Handlers) placeCommand(c *fiber.Ctx, ca cart.Cart, form checkoutForm) (
 	for _, l := range lines {
 		cmd.Items = append(cmd.Items, checkout.Item{ProductID: l.ProductID, Quantity: l.Quantity})
 	}
+	physical, err := cart.HasPhysical(c.UserContext(), h.DB, ca.ID)
+	if err != nil {
+		return cmd, err
+	}
+	if physical {
+		cmd.Delivery = form.delivery()
+	}
 	cmd.Cart = &checkout.Agreed{CartID: ca.ID, Basket: form.Basket, Total: total}
 	return cmd, nil
+}
+
+func (f checkoutForm) delivery() *order.Delivery {
+	return &order.Delivery{Method: order.Standard, Address: provider.Address{
+		Name: f.Name, Line1: f.Line1, Line2: f.Line2, City: f.City, Postcode: f.Postcode, Country: f.Country,
+	}}
 }
 
 // offerNewTotal shows the form again when a promo code makes the total another than the one on the button: nobody is charged
@@ -178,7 +192,12 @@ func (h *Handlers) checkoutPage(c *fiber.Ctx, status int, form checkoutForm, pro
 		Totals: shop.Totals{Subtotal: q.view.Total.Display(lang), Total: q.total.Display(lang)},
 		Form: shop.CheckoutForm{
 			Email: shop.Typed{Value: form.Email}, Name: shop.Typed{Value: form.Name}, Promo: shop.Typed{Value: form.Promo},
+			Delivery: q.view.HasPhysical(), Line1: shop.Typed{Value: form.Line1}, Line2: shop.Typed{Value: form.Line2}, City: shop.Typed{Value: form.City},
+			Postcode: shop.Typed{Value: form.Postcode}, Country: shop.Typed{Value: form.Country},
 		},
+	}
+	if m.Form.Delivery {
+		m.Totals.Delivery = i18n.T(h.speak(c), "cart.delivery_free")
 	}
 	if q.discount.Minor > 0 {
 		m.Totals.Discount, m.Totals.Promo = "−"+q.discount.Display(lang), catalog.NormalPromo(promo)
@@ -201,17 +220,21 @@ func (h *Handlers) explain(c *fiber.Ctx, m *shop.CheckoutModel, problem *fault.E
 	}
 	for _, f := range fields {
 		text := i18n.T(ctx, "checkout.broken."+f.Field+"."+f.Rule)
-		switch f.Field {
-		case "email":
-			m.Form.Email.Error = text
-		case "name":
-			m.Form.Name.Error = text
-		case "promoCode":
-			m.Form.Promo.Error = text
-		default:
+		if typed := typedIn(&m.Form, f.Field); typed != nil {
+			typed.Error = text
+		} else {
 			m.Errors = append(m.Errors, ui.FieldError{Message: f.Message})
 		}
 	}
+}
+
+// typedIn is the field of the form that a field of the command was typed into; nil for none.
+func typedIn(f *shop.CheckoutForm, field string) *shop.Typed {
+	return map[string]*shop.Typed{
+		"email": &f.Email, "name": &f.Name, "promoCode": &f.Promo, "delivery.address.name": &f.Name,
+		"delivery.address.line1": &f.Line1, "delivery.address.line2": &f.Line2, "delivery.address.city": &f.City,
+		"delivery.address.postcode": &f.Postcode, "delivery.address.country": &f.Country,
+	}[field]
 }
 
 // refuseCheckout answers what Place refused: the form again, or a page that shows both versions.

@@ -21,7 +21,7 @@ func identities(ctx context.Context, in console.Intent) []view.Identity {
 		list = append(list, view.Identity{Kind: "refund", Value: r.ID.String(), Entity: "refund", State: r.Status, Note: r.Amount.String()})
 	}
 	for _, s := range in.Shipments {
-		list = append(list, view.Identity{Kind: "shipment", Value: s.ID.String(), Entity: "shipment", State: s.Status})
+		list = append(list, shipmentIDs(ctx, s)...)
 	}
 	for _, e := range in.Events {
 		id := view.Identity{Kind: "event", Value: e.EventID, Entity: "inbox", State: string(e.Status), Minor: e.Status != inbox.Applied && e.Status != inbox.Quarantined}
@@ -59,6 +59,21 @@ func paymentIDs(ctx context.Context, p console.Payment) []view.Identity {
 	list := []view.Identity{{Kind: "payment", Value: p.ID.String(), Entity: "payment", State: string(p.Status), Note: note}}
 	if p.ProviderPaymentID != "" {
 		list = append(list, view.Identity{Kind: "provider_payment", Value: p.ProviderPaymentID, Note: p.Provider})
+	}
+	return list
+}
+
+func shipmentIDs(ctx context.Context, s console.Shipment) []view.Identity {
+	note := i18n.T(ctx, "intent.parcel", s.Parcel)
+	if s.Attempt > 1 {
+		note += " · " + i18n.T(ctx, "intent.attempt", s.Attempt)
+	}
+	if s.FailureCode != "" {
+		note += " · " + s.FailureCode
+	}
+	list := []view.Identity{{Kind: "shipment", Value: s.ID.String(), Entity: "shipment", State: s.Status, Note: note}}
+	if s.Tracking != "" {
+		list = append(list, view.Identity{Kind: "tracking", Value: s.Tracking, Note: s.ProviderShipmentID})
 	}
 	return list
 }

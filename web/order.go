@@ -13,6 +13,7 @@ import (
 	"onefold/components/ui"
 	"onefold/domain/account"
 	"onefold/domain/cart"
+	"onefold/domain/catalog"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
@@ -58,11 +59,17 @@ func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
 		sum := i.Price
 		sum.Minor *= int64(i.Quantity)
 		m.Lines = append(m.Lines, shop.Line{
-			ID: i.ProductID, Kind: "license", Name: i.Name, Quantity: i.Quantity, Each: i.Price.Display(lang), Sum: sum.Display(lang),
+			ID: i.ProductID, Kind: string(i.Kind), Name: i.Name, Quantity: i.Quantity, Each: i.Price.Display(lang), Sum: sum.Display(lang),
 		})
 		for _, key := range i.Licenses {
 			m.Keys = append(m.Keys, shop.LicenseKey{Product: i.Name, Key: key})
 		}
+	}
+	for _, p := range o.Shipments {
+		m.Parcels = append(m.Parcels, shop.Parcel{Number: p.Parcel, State: parcelState(p), Tracking: p.Tracking})
+	}
+	if o.Delivery != nil && has(o, catalog.Physical) {
+		m.Address = h.addressLines(c, o.Delivery.Address)
 	}
 	if o.PaidAt != nil {
 		m.Receipt = shop.Receipt{Number: m.Number, PaidAt: *o.PaidAt, Amount: m.Status.Amount, Email: m.Status.Mail, Refunded: refunded(o, lang)}
@@ -108,17 +115,28 @@ func progress(o checkout.Order, last checkout.Payment) []shop.Step {
 	default:
 		steps = append(steps, shop.Step{Key: "payment"})
 	}
-	steps = append(steps, shop.Step{Key: "paid", At: orZero(o.PaidAt)}, shop.Step{Key: "keys", At: effectAt(o, fulfilment.IssueLicenses)})
+	steps = append(steps, shop.Step{Key: "paid", At: orZero(o.PaidAt)})
+	if has(o, catalog.License) {
+		steps = append(steps, shop.Step{Key: "keys", At: effectAt(o, fulfilment.IssueLicenses)})
+	}
+	if has(o, catalog.Physical) {
+		steps = append(steps, shop.Step{Key: "shipped", At: effectAt(o, fulfilment.ShipParcel)})
+	}
 	return append(steps, shop.Step{Key: "fulfilled", At: orZero(o.FulfilledAt)})
 }
 
-func effectAt(o checkout.Order, t operation.Type) time.Time {
+// effectAt is when the last operation of an effect ended; the zero time while one is open.
+func effectAt(o checkout.Order, t operation.Type) (at time.Time) {
 	for _, e := range o.Fulfilment {
-		if e.Type == t && e.Status == operation.Completed {
-			return orZero(e.CompletedAt)
+		switch {
+		case e.Type != t:
+		case e.Status != operation.Completed:
+			return time.Time{}
+		case e.CompletedAt.After(at):
+			at = *e.CompletedAt
 		}
 	}
-	return time.Time{}
+	return at
 }
 
 func orZero(t *time.Time) (zero time.Time) {
@@ -221,7 +239,7 @@ func (h *Handlers) orders(c *fiber.Ctx) error {
 			ID: o.ID.String(), Number: fmt.Sprint(o.Number), PlacedAt: o.CreatedAt, Total: o.Total.Display(h.lang(c)), Status: string(o.Status), Count: o.Units,
 		}
 		for _, p := range o.Products {
-			row.Items = append(row.Items, shop.Line{ID: p, Kind: "license"})
+			row.Items = append(row.Items, shop.Line{ID: p})
 		}
 		m.Orders = append(m.Orders, row)
 	}

@@ -19,6 +19,7 @@ import (
 	"onefold/domain/account"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
+	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
 	"onefold/domain/payment"
 	"onefold/domain/provider"
@@ -75,10 +76,16 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 	host, _ := os.Hostname()
 	executor := &operation.Executor{
 		DB: s.work, Lease: s.cfg.Lease, Owner: fmt.Sprintf("%s/%d", host, os.Getpid()),
-		Handlers: handlers(s.sim, mailer, s.cfg.PublicURL, s.cfg.Retention),
+		Handlers: handlers(s.sim, s.sim, mailer, s.cfg.PublicURL, s.cfg.Retention),
 	}
-	applier := &payment.Applier{DB: s.work, Providers: s.providers(), Refunds: refund.Apply}
-	return jobs.New(s.work, executor, applier, jobs.Config{Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log})
+	applier := &payment.Applier{DB: s.work, Providers: s.providers(), Refunds: refund.Apply, Shipments: fulfilment.ApplyShipment}
+	kept, err := s.cfg.policy()
+	if err != nil {
+		return nil, err
+	}
+	return jobs.New(s.work, executor, applier, jobs.Config{
+		Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log, Retention: kept,
+	})
 }
 
 func (s *server) providers() map[string]provider.Payments {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"onefold/domain/retention"
 	"onefold/domain/store"
 )
 
@@ -41,12 +42,12 @@ func (d database) open(ctx context.Context, name string) (*pgxpool.Pool, error) 
 
 // config holds the settings of web and workers. Each has a flag and an environment variable of the same meaning.
 type config struct {
-	Addr          string        `env:"ONEFOLD_ADDR" default:"127.0.0.1:8080" help:"Where the web listens; port 0 takes a free one."`
-	SimAddr       string        `env:"ONEFOLD_SIM_ADDR" default:"127.0.0.1:8081" help:"Where the provider simulator listens."`
-	Provider      string        `env:"ONEFOLD_PROVIDER" default:"sim" enum:"sim,stripe,yookassa" help:"Payment provider of new payments (${enum})."`
-	SimURL        string        `name:"sim-url" env:"ONEFOLD_SIM_URL" help:"Base address of the simulator; default http:// and sim-addr."`
-	PublicURL     string        `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
-	Retention     time.Duration `name:"operation-retention" env:"ONEFOLD_OPERATION_RETENTION" default:"720h" help:"How long a key and its result are kept after the end."`
+	Addr      string `env:"ONEFOLD_ADDR" default:"127.0.0.1:8080" help:"Where the web listens; port 0 takes a free one."`
+	SimAddr   string `env:"ONEFOLD_SIM_ADDR" default:"127.0.0.1:8081" help:"Where the provider simulator listens."`
+	Provider  string `env:"ONEFOLD_PROVIDER" default:"sim" enum:"sim,stripe,yookassa" help:"Payment provider of new payments (${enum})."`
+	SimURL    string `name:"sim-url" env:"ONEFOLD_SIM_URL" help:"Base address of the simulator; default http:// and sim-addr."`
+	PublicURL string `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
+	keeping
 	Lease         time.Duration `env:"ONEFOLD_LEASE" default:"60s" help:"How long one try may own an operation."`
 	OrderTTL      time.Duration `name:"order-ttl" env:"ONEFOLD_ORDER_TTL" default:"24h" help:"How long an order waits for its payment before it expires."`
 	LogFormat     string        `env:"ONEFOLD_LOG_FORMAT" default:"json" enum:"json,text" help:"Log lines on standard error (${enum})."`
@@ -60,6 +61,32 @@ type config struct {
 	MailFrom      string        `name:"mail-from" env:"ONEFOLD_MAIL_FROM" default:"orders@onefold.example" help:"Sender of receipts."`
 	MaxConns      int32         `name:"max-conns" env:"ONEFOLD_MAX_CONNS" default:"24" help:"Database connections of the web, and again of the workers."`
 	Workers       int           `env:"ONEFOLD_WORKERS" default:"16" help:"Jobs at a time in each queue; 0 runs only the relay."`
+}
+
+// keeping says how long what has ended is kept.
+type keeping struct {
+	Retention time.Duration `name:"operation-retention" env:"ONEFOLD_OPERATION_RETENTION" default:"720h" help:"How long a key and its result are kept after the end."`
+	Events    time.Duration `name:"event-retention" env:"ONEFOLD_EVENT_RETENTION" default:"2160h" help:"How long a provider's event is kept after it was dealt with."`
+	Outbox    time.Duration `name:"outbox-retention" env:"ONEFOLD_OUTBOX_RETENTION" default:"720h" help:"How long an outbox event is kept after its dispatch."`
+	Journal   time.Duration `name:"journal-retention" env:"ONEFOLD_JOURNAL_RETENTION" default:"8760h" help:"How long the journal tells of operations and events; of orders and money it does for ever."`
+	Guests    time.Duration `name:"guest-retention" env:"ONEFOLD_GUEST_RETENTION" default:"720h" help:"How long a guest's basket is kept that nobody comes back to."`
+}
+
+// policy names the setting that can't be used.
+func (k keeping) policy() (retention.Config, error) {
+	for _, s := range []struct {
+		name string
+		kept time.Duration
+	}{
+		{"--operation-retention (ONEFOLD_OPERATION_RETENTION)", k.Retention}, {"--event-retention (ONEFOLD_EVENT_RETENTION)", k.Events},
+		{"--outbox-retention (ONEFOLD_OUTBOX_RETENTION)", k.Outbox}, {"--journal-retention (ONEFOLD_JOURNAL_RETENTION)", k.Journal},
+		{"--guest-retention (ONEFOLD_GUEST_RETENTION)", k.Guests},
+	} {
+		if s.kept <= 0 {
+			return retention.Config{}, errors.New(s.name + " must be positive")
+		}
+	}
+	return retention.Config{Operations: k.Retention, Events: k.Events, Outbox: k.Outbox, Journal: k.Journal, Guests: k.Guests}, nil
 }
 
 // secret never shows its content.
@@ -92,8 +119,8 @@ func (c *config) validate() error {
 	if c.Workers < 0 {
 		return errors.New("--workers (ONEFOLD_WORKERS) must not be negative")
 	}
-	if c.Retention <= 0 {
-		return errors.New("--operation-retention (ONEFOLD_OPERATION_RETENTION) must be positive")
+	if _, err := c.policy(); err != nil {
+		return err
 	}
 	if len(c.SessionKey) < minSessionKey {
 		return fmt.Errorf("--session-key (ONEFOLD_SESSION_KEY) needs at least %d characters", minSessionKey)

@@ -150,9 +150,9 @@ func newWorld(t *testing.T) *world {
 	w.client = sim.New(sim.Config{BaseURL: server.URL, Secrets: []string{"secret"}, Timeout: 300 * time.Millisecond})
 	w.provider = &mortal{Client: w.client}
 	w.executor = &operation.Executor{
-		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.mailer, "http://shop.example", time.Hour),
+		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.client, w.mailer, "http://shop.example", time.Hour),
 	}
-	w.applier = &payment.Applier{DB: w.pool, Providers: map[string]provider.Payments{w.client.Name(): w.client}, Refunds: refund.Apply, MaxWaits: 50}
+	w.applier = &payment.Applier{DB: w.pool, Providers: map[string]provider.Payments{w.client.Name(): w.client}, Refunds: refund.Apply, Shipments: fulfilment.ApplyShipment, MaxWaits: 50}
 	runner := &operation.Runner{DB: w.pool, Retention: time.Hour, Wait: 10 * time.Millisecond}
 	w.desk = &checkout.Desk{Operations: runner, Provider: w.client.Name(), Wake: func() {}}
 	require.NoError(t, catalog.SeedDemo(t.Context(), w.pool))

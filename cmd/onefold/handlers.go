@@ -17,7 +17,7 @@ import (
 )
 
 // handlers says how each type of operation is carried on. A new type is a line here and one in jobs/operations.go.
-func handlers(p provider.Payments, mailer provider.Mailer, public string, keep time.Duration) map[operation.Type]operation.Handler {
+func handlers(p provider.Payments, carrier provider.Delivery, mailer provider.Mailer, public string, keep time.Duration) map[operation.Type]operation.Handler {
 	orderURL := func(id uuid.UUID) string { return public + path.Order(id.String()) }
 	returnURL := func(id uuid.UUID) string { return public + path.WithQuery(path.PayReturn(), "order", id.String()) }
 	return map[operation.Type]operation.Handler{
@@ -30,6 +30,7 @@ func handlers(p provider.Payments, mailer provider.Mailer, public string, keep t
 		fulfilment.ReverseEffects:   fulfilment.Reversal(),
 		fulfilment.IssueLicenses:    fulfilment.License(),
 		fulfilment.AccrueBonus:      fulfilment.Bonus(),
+		fulfilment.ShipParcel:       fulfilment.Carrier{Delivery: carrier}.Handler(),
 		fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
 	}
 }

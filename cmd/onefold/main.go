@@ -16,14 +16,15 @@ import (
 var version = "dev"
 
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Embedded Postgres, migrations, demo data, provider simulator, web and workers in one process."`
-	Serve   serveCmd   `cmd:"" help:"Web, workers or both, against DATABASE_URL."`
-	Sim     simCmd     `cmd:"" help:"Only the provider simulator."`
-	Migrate migrateCmd `cmd:"" help:"Bring the schema and River's schema up or down, or show where it is."`
-	Check   checkCmd   `cmd:"" help:"Prove the invariants on the database. Exit 1 if one is violated."`
-	Drill   drillCmd   `cmd:"" help:"Run the seed scenarios live against the running demo. Exit 1 if one fails."`
-	Token   tokenCmd   `cmd:"" help:"API tokens."`
-	User    userCmd    `cmd:"" help:"People."`
+	Demo      demoCmd      `cmd:"" help:"Embedded Postgres, migrations, demo data, provider simulator, web and workers in one process."`
+	Serve     serveCmd     `cmd:"" help:"Web, workers or both, against DATABASE_URL."`
+	Sim       simCmd       `cmd:"" help:"Only the provider simulator."`
+	Migrate   migrateCmd   `cmd:"" help:"Bring the schema and River's schema up or down, or show where it is."`
+	Check     checkCmd     `cmd:"" help:"Prove the invariants on the database. Exit 1 if one is violated."`
+	Drill     drillCmd     `cmd:"" help:"Run the seed scenarios live against the running demo. Exit 1 if one fails."`
+	Retention retentionCmd `cmd:"" help:"Remove what is old and finished, as the workers do every hour; --dry-run only says what would go."`
+	Token     tokenCmd     `cmd:"" help:"API tokens."`
+	User      userCmd      `cmd:"" help:"People."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -28,7 +28,7 @@ var printers = build()
 
 func words() []word {
 	var all []word
-	for _, part := range [][]word{shellWords, shopWords, checkoutWords, brokenWords, orderWords, errorWords, statusWords, consoleWords, journalWords} {
+	for _, part := range [][]word{shellWords, shopWords, checkoutWords, countryWords, brokenWords, orderWords, errorWords, statusWords, consoleWords, journalWords} {
 		all = append(all, part...)
 	}
 	return all

@@ -17,6 +17,8 @@ var checkoutWords = []word{
 	{"checkout.city", "City", "Город"},
 	{"checkout.postcode", "Postcode", "Индекс"},
 	{"checkout.country", "Country", "Страна"},
+	{"checkout.country_choose", "Choose a country", "Выберите страну"},
+	{"checkout.address", "Address", "Адрес"},
 	{"checkout.discount", "Discount", "Скидка"},
 	{"checkout.promo", "Promo code", "Промокод"},
 	{"checkout.promo_hint", "You see the new total before you pay.", "Новая сумма появится до оплаты."},
@@ -43,4 +45,28 @@ var checkoutWords = []word{
 	{"conflict.basket.continue", "Continue with the new basket", "Продолжить с новой корзиной"},
 	{"conflict.basket.back", "Back to the basket", "Вернуться в корзину"},
 	{"conflict.changed", "changed", "изменено"},
+}
+
+//nolint:gochecknoglobals // constant
+var countryWords = []word{
+	{"country.RU", "Russia", "Россия"},
+	{"country.AM", "Armenia", "Армения"},
+	{"country.BY", "Belarus", "Беларусь"},
+	{"country.CN", "China", "Китай"},
+	{"country.DE", "Germany", "Германия"},
+	{"country.ES", "Spain", "Испания"},
+	{"country.FR", "France", "Франция"},
+	{"country.GB", "United Kingdom", "Великобритания"},
+	{"country.GE", "Georgia", "Грузия"},
+	{"country.IT", "Italy", "Италия"},
+	{"country.JP", "Japan", "Япония"},
+	{"country.KG", "Kyrgyzstan", "Кыргызстан"},
+	{"country.KW", "Kuwait", "Кувейт"},
+	{"country.KZ", "Kazakhstan", "Казахстан"},
+	{"country.NL", "Netherlands", "Нидерланды"},
+	{"country.PL", "Poland", "Польша"},
+	{"country.RS", "Serbia", "Сербия"},
+	{"country.TR", "Türkiye", "Турция"},
+	{"country.US", "United States", "США"},
+	{"country.UZ", "Uzbekistan", "Узбекистан"},
 }

@@ -41,9 +41,22 @@ func (f CheckoutForm) address(ctx context.Context) []ui.Field {
 		},
 		{
 			Name: "country", Label: i18n.T(ctx, "checkout.country"), Value: f.Country.Value, Error: f.Country.Error,
-			Autocomplete: "country-name", Wide: true,
+			Autocomplete: "country", Wide: true, Options: countries(ctx),
 		},
 	}
+}
+
+// deliveredTo lists the countries of the form, the shop's own first; each has its word "country.<code>".
+func deliveredTo() []string {
+	return []string{"RU", "AM", "BY", "CN", "DE", "ES", "FR", "GB", "GE", "IT", "JP", "KG", "KW", "KZ", "NL", "PL", "RS", "TR", "US", "UZ"}
+}
+
+func countries(ctx context.Context) []ui.Option {
+	list := []ui.Option{{Value: "", Label: i18n.T(ctx, "checkout.country_choose")}}
+	for _, code := range deliveredTo() {
+		list = append(list, ui.Option{Value: code, Label: i18n.T(ctx, "country."+code)})
+	}
+	return list
 }
 
 func (f CheckoutForm) discount(ctx context.Context) []ui.Field {

@@ -11,8 +11,12 @@ type Field struct {
 	Autocomplete string
 	InputMode    string
 	Optional     bool
-	Wide         bool // spans the whole row of a field grid
+	Wide         bool     // spans the whole row of a field grid
+	Options      []Option // makes it a choice of these; the first one is for "nothing chosen"
 }
+
+// Option is one choice.
+type Option struct{ Value, Label string }
 
 func (f Field) kind() string {
 	if f.Type == "" {

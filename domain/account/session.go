@@ -91,13 +91,35 @@ func EndAllSessions(ctx context.Context, db store.Querier, userID ID) error {
 	return nil
 }
 
+// Swept counts what Sweep removes.
+type Swept struct {
+	Sessions int64 // that have ended
+	Counters int64 // of sign-ins, that have been forgotten
+}
+
+// Conditions of what Sweep removes.
+const (
+	hasEnded  = `expires_at <= now()`
+	forgotten = `retry_at < now() - interval '1 hour'`
+)
+
 // Sweep removes sessions that have ended and sign-in counters that have been forgotten. Run it now and then.
-func Sweep(ctx context.Context, db store.Querier) error {
-	_, err := db.Exec(ctx, `
-		WITH ended AS (DELETE FROM sessions WHERE expires_at <= now())
-		DELETE FROM login_throttle WHERE retry_at < now() - interval '1 hour'`)
+func Sweep(ctx context.Context, db store.Querier) (s Swept, err error) {
+	err = db.QueryRow(ctx, `
+		WITH s AS (DELETE FROM sessions WHERE `+hasEnded+` RETURNING 1), t AS (DELETE FROM login_throttle WHERE `+forgotten+` RETURNING 1)
+		SELECT (SELECT count(*) FROM s), (SELECT count(*) FROM t)`).Scan(&s.Sessions, &s.Counters)
 	if err != nil {
-		return fmt.Errorf("sweep sessions: %w", err)
+		return s, fmt.Errorf("sweep sessions: %w", err)
 	}
-	return nil
+	return s, nil
+}
+
+// Ended counts what Sweep would remove now.
+func Ended(ctx context.Context, q store.Querier) (s Swept, err error) {
+	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM sessions WHERE `+hasEnded+`), (SELECT count(*) FROM login_throttle WHERE `+forgotten+`)`).
+		Scan(&s.Sessions, &s.Counters)
+	if err != nil {
+		return s, fmt.Errorf("count ended sessions: %w", err)
+	}
+	return s, nil
 }

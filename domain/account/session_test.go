@@ -88,7 +88,16 @@ func TestAShoppersSessionEndsAfterAnIdleDay(t *testing.T) {
 	_, err = account.SessionUser(t.Context(), tx, token)
 	require.ErrorIs(t, err, account.ErrUnauthenticated)
 
-	require.NoError(t, account.Sweep(t.Context(), tx))
+	want := account.Swept{Sessions: 1}
+	for range 2 {
+		ended, err := account.Ended(t.Context(), tx)
+		require.NoError(t, err)
+		require.Equal(t, want, ended)
+		swept, err := account.Sweep(t.Context(), tx)
+		require.NoError(t, err)
+		require.Equal(t, want, swept)
+		want = account.Swept{}
+	}
 	var left int
 	require.NoError(t, tx.QueryRow(t.Context(), `SELECT count(*) FROM sessions`).Scan(&left))
 	require.Zero(t, left)

@@ -120,3 +120,13 @@ func Lines(ctx context.Context, q store.Querier, cartID ID) ([]Line, error) {
 	}
 	return lines, nil
 }
+
+// HasPhysical says whether something in the cart, open or ordered, has to be carried.
+func HasPhysical(ctx context.Context, q store.Querier, cartID ID) (has bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM cart_items i JOIN products p ON p.id = i.product_id
+		WHERE i.cart_id = $1 AND p.kind = 'physical')`, cartID).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for physical products: %w", err)
+	}
+	return has, nil
+}

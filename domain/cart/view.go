@@ -3,6 +3,7 @@ package cart
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,6 +29,11 @@ type ViewLine struct {
 	Price     money.Amount // of one unit
 	Sum       money.Amount // Price times Quantity
 	Stock     int          // units nobody has reserved
+}
+
+// HasPhysical says whether something in it has to be carried.
+func (v View) HasPhysical() bool {
+	return slices.ContainsFunc(v.Lines, func(l ViewLine) bool { return l.Kind == "physical" })
 }
 
 // See returns the user's open cart in a currency and language ("en" or "ru"), in the catalogue's order; no cart is an empty

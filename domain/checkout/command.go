@@ -70,6 +70,9 @@ func (c Command) normalised() (Command, error) {
 	if tooLong(c.PromoCode) {
 		breaks("promoCode", fmt.Sprintf("max=%d", maxText), "is too long")
 	}
+	if c.Email == "" && c.Cart != nil {
+		breaks("email", "required", "is required")
+	}
 	if c.Email != "" && (rules.Var(c.Email, "email") != nil || len(c.Email) > 254) {
 		breaks("email", "email", "must be an e-mail address such as name@example.com")
 	}

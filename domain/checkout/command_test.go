@@ -13,6 +13,7 @@ import (
 
 	"onefold/domain/fault"
 	"onefold/domain/money"
+	"onefold/domain/order"
 	"onefold/domain/provider"
 )
 

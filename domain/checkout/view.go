@@ -123,6 +123,21 @@ const orderSQL = `SELECT jsonb_build_object('items', (
 	o.total_minor, coalesce(o.promo_code, ''), o.operation_id, o.created_at, o.paid_at, o.fulfilled_at, coalesce(o.email, ''), coalesce(o.customer_name, ''), o.delivery
 	FROM orders o `
 
+// effectSQL lists the effects by their operations; those that retention has removed, by what they made.
+const effectSQL = `WITH ops AS (
+		SELECT type, status, coalesce(failure_code, '') AS failure, completed_at, key FROM operations op
+		WHERE order_id = $1 AND type = ANY($2) AND NOT ` + fulfilment.Superseded + `
+	), made(type, at, key) AS (
+		SELECT 'ISSUE_LICENSES', max(issued_at), '' FROM licenses WHERE order_id = $1
+		UNION ALL SELECT 'ACCRUE_BONUS', created_at, '' FROM bonus_entries WHERE order_id = $1 AND kind = 'ACCRUAL'
+		UNION ALL SELECT 'SHIP_PARCEL', updated_at, provider_key FROM shipments WHERE order_id = $1 AND status = 'SUCCEEDED'
+		UNION ALL SELECT 'SEND_NOTIFICATION', sent_at, '' FROM notifications WHERE order_id = $1 AND kind = 'order-paid'
+	), effects AS (
+		SELECT type, status, failure, completed_at, key FROM ops
+		UNION ALL SELECT type, 'COMPLETED', '', at, key FROM made WHERE at IS NOT NULL AND type NOT IN (SELECT type FROM ops)
+	)
+	SELECT type, status, failure, completed_at FROM effects ORDER BY array_position($2, type), key`
+
 // Find reads one order of a user; anybody else's is NotFound.
 func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, error) {
 	b := &pgx.Batch{}
@@ -130,8 +145,7 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	b.Queue(paymentSQL+`JOIN orders o ON o.id = p.order_id WHERE p.order_id = $1 AND o.user_id = $2 ORDER BY p.attempt`, id, userID)
 	b.Queue(`SELECT r.id, r.payment_id, r.status, r.amount_minor, r.currency, r.created_at, r.updated_at FROM refunds r JOIN orders o ON o.id = r.order_id
 		WHERE r.order_id = $1 AND o.user_id = $2 ORDER BY r.id`, id, userID)
-	b.Queue(`SELECT type, status, coalesce(failure_code, ''), completed_at FROM operations op WHERE order_id = $1 AND type = ANY($2)
-		AND NOT `+fulfilment.Superseded+` ORDER BY array_position($2, type), key`, id, fulfilment.Types())
+	b.Queue(effectSQL, id, fulfilment.Types())
 	b.Queue(`SELECT s.parcel, s.status, coalesce(s.tracking, ''), s.updated_at, s.delivered_at FROM shipments s JOIN orders o ON o.id = s.order_id
 		WHERE s.order_id = $1 AND o.user_id = $2 ORDER BY s.parcel`, id, userID)
 	results := q.SendBatch(ctx, b)

@@ -61,8 +61,8 @@ func gather(ctx context.Context, q store.Querier, orderID uuid.NullUUID, rootID 
 	into(b, &in.Payments, scanPayment, `SELECT `+paymentColumns+` FROM `+paymentRows+` WHERE p.order_id = $1 ORDER BY p.attempt`, orderID)
 	into(b, &in.Refunds, scanRefund, `SELECT id, payment_id, operation_id, status, amount_minor, currency, reason, coalesce(provider_refund_id, ''),
 		created_at, updated_at FROM refunds WHERE payment_id IN (SELECT id FROM payments WHERE order_id = $1) ORDER BY created_at, id`, orderID)
-	into(b, &in.Shipments, pgx.RowToStructByPos[Shipment], `SELECT id, parcel, operation_id, status, coalesce(provider_shipment_id, ''), created_at,
-		updated_at FROM shipments WHERE order_id = $1 ORDER BY parcel`, orderID)
+	into(b, &in.Shipments, pgx.RowToStructByPos[Shipment], `SELECT id, parcel, attempt, operation_id, status, coalesce(provider_shipment_id, ''),
+		coalesce(tracking, ''), coalesce(failure_code, ''), created_at, updated_at, delivered_at FROM shipments WHERE order_id = $1 ORDER BY parcel`, orderID)
 	into(b, &in.Events, pgx.RowToStructByPos[IncomingEvent], `SELECT `+eventColumns+` FROM `+eventRows+`
 		WHERE e.id IN (`+eventsOfOrder+`) ORDER BY e.received_at, e.id`, orderID)
 	into(b, &in.Outbox, scanOutboxEvent, `SELECT `+outboxColumns+` FROM `+outboxRows+` WHERE x.order_id = $1 ORDER BY x.created_at, x.id`, orderID)

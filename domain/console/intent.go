@@ -94,11 +94,15 @@ type Refund struct {
 type Shipment struct {
 	ID                 uuid.UUID
 	Parcel             int
-	OperationID        uuid.UUID
+	Attempt            int
+	OperationID        uuid.UUID // of the attempt
 	Status             string
 	ProviderShipmentID string
+	Tracking           string
+	FailureCode        string
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+	DeliveredAt        *time.Time
 }
 
 // License is one issued unit.

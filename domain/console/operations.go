@@ -80,7 +80,7 @@ func ViewOfQueue(name string) string {
 func operationConditions() map[string]string {
 	conditions := literally("op.status", OperationStates())
 	conditions[viewStuck] = stuckSQL
-	conditions[viewEffectFailed] = "op.status = 'FAILED' AND op.type IN (" + effectTypes() + ")"
+	conditions[viewEffectFailed] = "op.status = 'FAILED' AND op.type IN (" + effectTypes() + ") AND NOT " + fulfilment.Superseded
 	conditions[viewInReview] = "o.needs_review AND op.id = o.operation_id"
 	return conditions
 }

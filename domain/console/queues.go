@@ -30,7 +30,7 @@ SELECT name, n, oldest, extract(epoch FROM clock_timestamp() - oldest)::float8 F
 	UNION ALL SELECT 2, 'stuck_operations', count(*), min(at) FROM (
 		SELECT op.created_at FROM operations op WHERE ` + stuckSQL + ` LIMIT 10000) r(at)
 	UNION ALL SELECT 3, 'failed_effects', count(*), min(at) FROM (
-		SELECT created_at FROM operations WHERE status = 'FAILED' AND type = ANY($1) ORDER BY created_at, id LIMIT 10000) r(at)
+		SELECT created_at FROM operations op WHERE status = 'FAILED' AND type = ANY($1) AND NOT ` + fulfilment.Superseded + ` ORDER BY created_at, id LIMIT 10000) r(at)
 	UNION ALL SELECT 4, 'quarantined_events', count(*), min(at) FROM (
 		SELECT received_at FROM incoming_events WHERE status = 'QUARANTINED' ORDER BY received_at, id LIMIT 10000) r(at)
 	UNION ALL SELECT 5, 'parked_events', count(*), min(at) FROM (

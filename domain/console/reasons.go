@@ -52,7 +52,7 @@ func (in *Intent) broken(charges int) (reasons []Reason) {
 		}
 	}
 	for _, o := range in.Operations {
-		if o.Status == operation.Failed && slices.Contains(fulfilment.Types(), o.Type) {
+		if o.Status == operation.Failed && slices.Contains(fulfilment.Types(), o.Type) && !in.superseded(o) {
 			add("effect_failed", o.FailureCode)
 		}
 	}
@@ -62,6 +62,11 @@ func (in *Intent) broken(charges int) (reasons []Reason) {
 		}
 	}
 	return reasons
+}
+
+// superseded: a later attempt at the same parcel took its place (fulfilment.Superseded).
+func (in *Intent) superseded(o Operation) bool {
+	return o.Type == fulfilment.ShipParcel && !slices.ContainsFunc(in.Shipments, func(s Shipment) bool { return s.OperationID == o.ID })
 }
 
 func (o Order) units() (n int) {

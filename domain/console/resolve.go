@@ -29,7 +29,7 @@ type Hit struct {
 const MaxHits = 20
 
 // Resolve finds the intents that a pasted text belongs to: an order's ID or number, an operation, an idempotency or business
-// key, a payment or the provider's ID of one, a refund, a shipment, an event's ID (ours or the provider's), a trace, a job or a
+// key, a payment or the provider's ID of one, a refund, a shipment or its tracking number, an event's ID (ours or the provider's), a trace, a job or a
 // customer's mail address. White space, quotes and a URL around it don't matter. One intent is one hit, however many ways lead
 // to it; nothing found is no error.
 func Resolve(ctx context.Context, q store.Querier, text string) ([]Hit, error) {
@@ -77,7 +77,7 @@ var finders = []finder{ //nolint:gochecknoglobals // a table
 	{"key", isText, `SELECT order_id, id, NULL::uuid FROM operations WHERE key = $1 ORDER BY created_at DESC`},
 	{"provider_payment", isText, `SELECT order_id, operation_id, NULL::uuid FROM payments WHERE provider_payment_id = $1`},
 	{"refund", isText, `SELECT order_id, operation_id, NULL::uuid FROM refunds WHERE provider_refund_id = $1`},
-	{"shipment", isText, `SELECT order_id, operation_id, NULL::uuid FROM shipments WHERE provider_shipment_id = $1`},
+	{"shipment", isText, `SELECT order_id, operation_id, NULL::uuid FROM shipments WHERE provider_shipment_id = $1 OR tracking = $1`},
 	{"event", isText, `SELECT order_id, NULL::uuid, id FROM incoming_events WHERE event_id = $1 AND contradicts IS NULL
 		UNION ALL SELECT f.order_id, NULL::uuid, f.id FROM incoming_events e JOIN incoming_events f ON f.id = e.contradicts
 		WHERE e.event_id = $1 AND e.contradicts IS NOT NULL`},

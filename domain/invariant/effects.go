@@ -1,5 +1,7 @@
 package invariant
 
+import "onefold/domain/fulfilment"
+
 // licensesMatch: a FULFILLED order has all of them; a PAID one has all of them once ISSUE_LICENSES is completed; a refunded
 // one may have been refunded before they were issued. Nobody has more, and an unpaid order has none.
 const licensesMatch = `
@@ -36,7 +38,8 @@ SELECT 'order ' || r.order_id, 'has a bonus reversal, but no accrual' FROM bonus
 UNION ALL
 SELECT 'order ' || o.id, format('is %s with %s ORDER_REFUNDED events', o.status, count(e.id))
 FROM orders o LEFT JOIN outbox_events e ON e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED'
-WHERE o.status = 'REFUNDED' OR e.id IS NOT NULL GROUP BY o.id HAVING count(e.id) <> (o.status = 'REFUNDED')::int
+WHERE o.status = 'REFUNDED' OR e.id IS NOT NULL OR 'ORDER_REFUNDED' = ANY (o.outbox_removed)
+GROUP BY o.id HAVING count(e.id) + coalesce(cardinality(array_positions(o.outbox_removed, 'ORDER_REFUNDED')), 0) <> (o.status = 'REFUNDED')::int
 UNION ALL
 SELECT 'order ' || o.id, format('is %s, but the licence of line %s, unit %s is revoked', o.status, l.order_item_id, l.unit)
 FROM licenses l JOIN orders o ON o.id = l.order_id WHERE l.revoked_at IS NOT NULL AND o.status <> 'REFUNDED'
@@ -53,6 +56,15 @@ WHERE o.status = 'REFUNDED' AND (EXISTS (SELECT FROM licenses l WHERE l.order_id
 UNION ALL
 SELECT 'order ' || o.id, format('is %s, but parcel %s is shipped', o.status, s.parcel) FROM shipments s JOIN orders o ON o.id = s.order_id WHERE o.paid_at IS NULL
 UNION ALL
+SELECT 'order ' || order_id, format('has nothing to carry, but a parcel %s', parcel) FROM shipments s
+WHERE NOT EXISTS (SELECT FROM order_items i WHERE i.order_id = s.order_id AND i.kind = 'physical')
+UNION ALL
+SELECT 'order ' || o.id, format('is %s; of its %s parcels up to number %s have %s a label', o.status, count(s.parcel), coalesce(max(s.parcel), 0),
+	count(*) FILTER (WHERE s.status = 'SUCCEEDED'))
+FROM orders o LEFT JOIN shipments s ON s.order_id = o.id
+WHERE o.status = 'FULFILLED' AND o.id IN (SELECT order_id FROM order_items WHERE kind = 'physical')
+GROUP BY o.id HAVING count(s.parcel) = 0 OR max(s.parcel) <> count(s.parcel) OR bool_or(s.status <> 'SUCCEEDED')
+UNION ALL
 SELECT 'order ' || o.id, format('is %s: bonus %s, mail %s', o.status, CASE WHEN b.order_id IS NULL THEN 'missing' ELSE 'accrued' END,
 	CASE WHEN n.sent_at IS NOT NULL THEN 'sent' WHEN o.email IS NULL THEN 'not wanted' ELSE 'missing' END)
 FROM orders o
@@ -65,17 +77,19 @@ SELECT 'order ' || o.id, format('is PAID and %s is completed, but its effect is 
 FROM orders o JOIN operations op ON op.order_id = o.id AND op.status = 'COMPLETED'
 WHERE o.status = 'PAID' AND CASE op.type
 	WHEN @accrue THEN NOT EXISTS (SELECT FROM bonus_entries b WHERE b.order_id = o.id AND b.kind = 'ACCRUAL')
+	WHEN @ship THEN NOT EXISTS (SELECT FROM shipments s WHERE s.operation_id = op.id AND s.status = 'SUCCEEDED')
 	WHEN @notify THEN o.email IS NOT NULL
 		AND NOT EXISTS (SELECT FROM notifications n WHERE n.order_id = o.id AND n.kind = 'order-paid' AND n.sent_at IS NOT NULL) END
 UNION ALL
 SELECT 'order ' || o.id, format('is PAID since %s, and nothing works on it', o.paid_at)
 FROM orders o WHERE o.status = 'PAID' AND NOT o.needs_review AND o.paid_at < now() - @grace::interval
 	AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.order_id = o.id AND e.event_type = 'ORDER_PAID' AND e.parked_at IS NOT NULL)
-	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type IN (@issue, @accrue, @notify) AND op.status <> 'COMPLETED')
+	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type IN (@issue, @accrue, @notify, @ship) AND op.status <> 'COMPLETED'
+		AND NOT ` + fulfilment.Superseded + `)
 UNION ALL
 SELECT 'order ' || o.id, format('is PAID since %s without an operation %s', o.paid_at, t.type)
-FROM orders o CROSS JOIN unnest(ARRAY[@issue, @accrue, @notify]::text[]) AS t(type)
-WHERE o.status = 'PAID' AND NOT o.needs_review AND o.paid_at < now() - @grace::interval
+FROM orders o CROSS JOIN unnest(ARRAY[@issue, @accrue, @notify, @ship]::text[]) AS t(type)
+WHERE (t.type <> @ship OR EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.kind = 'physical')) AND o.status = 'PAID' AND NOT o.needs_review AND o.paid_at < now() - @grace::interval
 	AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.order_id = o.id AND e.event_type = 'ORDER_PAID' AND e.parked_at IS NOT NULL)
 	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type = t.type)`
 

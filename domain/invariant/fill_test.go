@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // fillSQL writes n orders as the domain would leave them, in every state that a healthy shop shows: of twenty, one waits for the
 // provider's page, one for its outcome, one for its first try, one is canceled, one has its mail still to come, and fifteen are
-// done. IDs are made from the number, so a test can name them: md5('order1')::uuid.
+// done, one of them with a mug in a parcel. IDs are made from the number, so a test can name them: md5('order1')::uuid.
 const fillSQL = `
 CREATE TEMP TABLE made ON COMMIT DROP AS SELECT g, CASE g % 20 WHEN 0 THEN 'pending' WHEN 1 THEN 'unknown' WHEN 2 THEN 'canceled'
 	WHEN 3 THEN 'paid' WHEN 4 THEN 'created' ELSE 'done' END AS shape, now() - interval '10 seconds' AS at, md5('trace' || g) AS trace,
@@ -44,6 +44,16 @@ INSERT INTO orders (id, user_id, operation_id, status, email, currency, subtotal
 		ELSE 'AWAITING_PAYMENT' END, CASE WHEN g % 10 <> 5 THEN 'buyer' || g || '@example.com' END, 'RUB', 4990 * units, 4990 * units, at,
 		CASE WHEN shape IN ('paid', 'done') THEN at END, CASE shape WHEN 'done' THEN at END FROM made;
 INSERT INTO order_items (id, order_id, product_id, kind, name, quantity, price_minor) SELECT i, o, 'notes', 'license', 'Notes', units, 4990 FROM made;
+INSERT INTO products (id, kind, name_en, name_ru, blurb_en, blurb_ru, on_hand, reserved)
+	SELECT 'mug', 'physical', '', '', '', '', 100000000, count(*) FROM made WHERE g % 20 = 7;
+INSERT INTO order_items (id, order_id, product_id, kind, name, quantity, price_minor) SELECT md5('mug' || g)::uuid, o, 'mug', 'physical', 'Mug', 1, 0
+	FROM made WHERE g % 20 = 7;
+INSERT INTO operations (id, user_id, type, key, request_hash, status, order_id, resource_type, resource_id, trace_id, created_at, completed_at)
+	SELECT md5('ship7' || g)::uuid, '00000000-0000-0000-0000-000000000001', 'SHIP_PARCEL', 'delivery:create:order:' || o || ':1', 'v1:system', 'COMPLETED',
+		o, 'shipment', md5('parcel' || g)::uuid, trace, at, at FROM made WHERE g % 20 = 7;
+INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key, provider_shipment_id, tracking)
+	SELECT md5('parcel' || g)::uuid, o, 1, md5('ship7' || g)::uuid, 'SUCCEEDED', 'delivery:create:order:' || o || ':1', 'shp_' || g, 'TP' || g
+	FROM made WHERE g % 20 = 7;
 INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key, provider_payment_id, succeeded_at)
 	SELECT p, o, 1, pay, CASE shape WHEN 'done' THEN 'SUCCEEDED' WHEN 'paid' THEN 'SUCCEEDED' ELSE upper(shape) END, 4990 * units, 'RUB', 'sim',
 		'payment:create:order:' || o, CASE WHEN shape NOT IN ('created', 'unknown') THEN 'pay_' || trace END,
@@ -74,7 +84,9 @@ INSERT INTO journal (at, kind, trace_id, operation_id, order_id, payment_id, inc
 		('license.issued', issue, '', shape IN ('paid', 'done')), ('operation.completed', issue, '', shape IN ('paid', 'done')),
 		('bonus.accrued', accrue, '', shape IN ('paid', 'done')), ('operation.completed', accrue, '', shape IN ('paid', 'done')),
 		('mail.sent', notify, '', shape = 'done' AND g % 10 <> 5), ('operation.completed', notify, '', shape = 'done'),
-		('order.fulfilled', NULL, 'PAID', shape = 'done')
+		('order.fulfilled', NULL, 'PAID', shape = 'done'),
+		('shipment.created', md5('ship7' || g)::uuid, '', g % 20 = 7), ('shipment.submitting', md5('ship7' || g)::uuid, '', g % 20 = 7),
+		('shipment.succeeded', md5('ship7' || g)::uuid, '', g % 20 = 7), ('operation.completed', md5('ship7' || g)::uuid, '', g % 20 = 7)
 	) AS line(kind, op, was, there) WHERE there;`
 
 // fill makes n orders in one go, past the pool's own limits.

@@ -24,9 +24,8 @@ type Invariant struct {
 	Name    string // short and stable, for the CLI and as a metric's label
 	Promise string // one sentence
 	// SQL returns violating rows as (subject text, detail text). subject is "<entity> <id>". Arguments are named: @grace,
-	// @lease, @pause, @delay, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify, @reverse, @watch, @orphan
-	// (operation types),
-	// @system (user).
+	// @lease, @pause, @delay, @object_limit, @dispatch_limit (intervals), @issue, @accrue, @notify, @ship, @reverse, @watch,
+	// @orphan (operation types), @system (user).
 	SQL string
 }
 
@@ -38,7 +37,7 @@ func All() []Invariant {
 		{3, "paid-once", "A paid order has exactly one succeeded payment of its amount and currency, unless flagged.", paidOnce},
 		{4, "paid-event", "Every paid order has its ORDER_PAID event, once; no other order has one.", paidEvent},
 		{5, "licences-match-units", "Every paid licence unit has its licence, once; nothing else has one.", licensesMatch},
-		{6, "effects-once", "One bonus accrual and one notification per paid order, at most one shipment per parcel; none is missing, and a refunded order keeps none.", effectsOnce},
+		{6, "effects-once", "One bonus accrual and one notification per paid order, one shipment per parcel; none is missing, and a refunded order keeps none.", effectsOnce},
 		{7, "refunds-within-capture", "Refunds never exceed what was captured, and payment and order show what went back.", refundsWithin},
 		{8, "stock-adds-up", "Stock is never negative; reservations are the units of open and paid orders.", stockAddsUp},
 		{9, "operations-move", "No operation stays PROCESSING, and no payment unresolved, without somebody looking in time.", operationsMove},
@@ -151,7 +150,7 @@ func (c Config) arguments() pgx.NamedArgs {
 	}
 	return pgx.NamedArgs{
 		"grace": lease + sweep, "lease": lease, "pause": longestPause, "delay": longestDelay, "object_limit": objectLimit, "dispatch_limit": dispatchLimit,
-		"issue": fulfilment.IssueLicenses, "accrue": fulfilment.AccrueBonus, "notify": fulfilment.SendNotification, "watch": payment.WatchPayment,
+		"issue": fulfilment.IssueLicenses, "accrue": fulfilment.AccrueBonus, "notify": fulfilment.SendNotification, "ship": fulfilment.ShipParcel, "watch": payment.WatchPayment,
 		"reverse": fulfilment.ReverseEffects, "orphan": payment.RefundOrphan,
 		"system": operation.System,
 	}

@@ -33,7 +33,7 @@ func kinds() []kind {
 		{"inbox", byEvent, "received applied no_change stale ignored quarantined"},
 		{"operation", byOperation, "completed failed"},
 		{"refund", byOperation, "created submitting unknown succeeded failed"},
-		{"shipment", byOperation, "created submitting unknown succeeded failed"},
+		{"shipment", byOperation, "created submitting unknown succeeded failed delivered"},
 		{"license", byOrder, "issued revoked"},
 		{"bonus", byOrder, "accrued reversed"},
 		{"mail", byOrder, "sent"},
@@ -96,7 +96,8 @@ WITH written AS (
 	UNION ALL
 	SELECT 'operation', operation_id, {refund.*} | CASE WHEN external THEN 0 ELSE {refund.created} END FROM refunds
 	UNION ALL
-	SELECT 'operation', operation_id, {shipment.*} FROM shipments
+	SELECT 'operation', operation_id, {shipment.*} | {shipment.created} | CASE WHEN delivered_at IS NOT NULL THEN {shipment.delivered} ELSE 0 END
+		FROM shipments
 )
 SELECT c.entity || ' ' || c.id, 'has no journal row ' || (SELECT string_agg(k.name, ', ' ORDER BY k.name) FROM {kinds} AS k(name, source, bit)
 	WHERE (c.bits | coalesce(w.was, 0)) & ~coalesce(w.bits, 0) & k.bit <> 0)

@@ -24,6 +24,11 @@ FROM refunds r JOIN orders o ON o.id = r.order_id
 WHERE r.status IN ('CREATED', 'SUBMITTING', 'UNKNOWN') AND NOT o.needs_review
 	AND NOT EXISTS (SELECT FROM operations op WHERE op.id = r.operation_id AND op.status = 'PROCESSING')
 UNION ALL
+SELECT 'shipment ' || s.id, format('of order %s is %s, but its operation is not PROCESSING: nobody will ask', s.order_id, s.status)
+FROM shipments s JOIN orders o ON o.id = s.order_id
+WHERE s.status IN ('CREATED', 'SUBMITTING', 'UNKNOWN') AND NOT o.needs_review
+	AND NOT EXISTS (SELECT FROM operations op WHERE op.id = s.operation_id AND op.status = 'PROCESSING')
+UNION ALL
 SELECT 'payment ' || p.id, format('has money that order %s could not take, and nothing sends it back', p.order_id)
 FROM payments p WHERE p.orphaned_at IS NOT NULL AND p.refunded_minor < p.amount_minor
 	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = p.order_id AND op.type = @orphan AND op.key = 'refund:orphan:payment:' || p.id)

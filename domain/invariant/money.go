@@ -18,11 +18,18 @@ WHERE NOT o.needs_review AND CASE WHEN o.status IN ('PAID', 'FULFILLED', 'PARTIA
 	THEN c.n IS DISTINCT FROM 1 OR c.amount <> o.total_minor OR c.currency <> o.currency
 	ELSE c.n > 0 END`
 
+// paidEvent counts the events that are there and those that retention removed, which the order remembers. It may only have removed
+// them from an order that waits for nothing.
 const paidEvent = `
 WITH said AS (SELECT order_id, count(*) AS n FROM outbox_events WHERE event_type = 'ORDER_PAID' GROUP BY order_id)
-SELECT 'order ' || coalesce(o.id, e.order_id), format('is %s with %s ORDER_PAID events', coalesce(o.status, 'missing'), coalesce(e.n, 0))
+SELECT 'order ' || coalesce(o.id, e.order_id), format('is %s with %s ORDER_PAID events, %s of them removed', coalesce(o.status, 'missing'),
+	coalesce(e.n, 0) + r.n, r.n)
 FROM orders o FULL JOIN said e ON e.order_id = o.id
-WHERE coalesce(e.n, 0) <> (coalesce(o.status, '') IN ('PAID', 'FULFILLED', 'PARTIALLY_REFUNDED', 'REFUNDED'))::int`
+CROSS JOIN LATERAL (SELECT coalesce(cardinality(array_positions(o.outbox_removed, 'ORDER_PAID')), 0)) AS r(n)
+WHERE coalesce(e.n, 0) + r.n <> (coalesce(o.status, '') IN ('PAID', 'FULFILLED', 'PARTIALLY_REFUNDED', 'REFUNDED'))::int
+UNION ALL
+SELECT 'order ' || id, format('is %s, but its events %s are removed already', status, outbox_removed)
+FROM orders WHERE outbox_removed IS NOT NULL AND status IN ('AWAITING_PAYMENT', 'PAID')`
 
 // refundsWithin counts a refund whose outcome isn't known as spent: it may have happened. Only a refund made at the provider
 // meanwhile can make those too much, and that flags the order. Money without an order (orphaned_at) is refundable whatever

@@ -16,7 +16,7 @@ import (
 
 // plant is damage done by hand, past the constraints that would refuse it, and what a check must say about it. In the shop of
 // fillSQL order 20 waits for its payment, 21's payment is UNKNOWN, 22 is canceled, 23 PAID, 24 not tried yet, the others are
-// FULFILLED.
+// FULFILLED, 7 with a parcel.
 type plant struct {
 	what string
 	sql  string
@@ -29,6 +29,7 @@ type plant struct {
 func plants() []plant {
 	const (
 		o5  = `md5('order5')::uuid`
+		o7  = `md5('order7')::uuid`
 		old = `now() - interval '3 minutes'`
 	)
 	return []plant{
@@ -52,6 +53,10 @@ func plants() []plant {
 		{"ORDER_PAID of an unpaid order", `UPDATE outbox_events SET event_type = 'ORDER_PAID' WHERE id = md5('placed22')::uuid`, 4, "order ", "is CANCELED with 1", nil},
 		{"ORDER_PAID of no order", `UPDATE outbox_events SET event_type = 'ORDER_PAID', order_id = md5('nobody')::uuid WHERE id = md5('placed22')::uuid`, 4, "order ", "is missing with 1", nil},
 
+		{"ORDER_PAID removed and there", `UPDATE orders SET outbox_removed = '{ORDER_PAID}' WHERE id = ` + o5, 4, "order ", "with 2 ORDER_PAID events, 1 of them removed", nil},
+		{"ORDER_PAID removed from an unpaid order", `UPDATE orders SET outbox_removed = '{ORDER_PAID}' WHERE id = md5('order22')::uuid`, 4, "order ", "is CANCELED with 1", nil},
+		{"removed too early", `UPDATE orders SET outbox_removed = '{ORDER_PLACED}' WHERE id = md5('order23')::uuid`, 4, "order ", "is PAID, but its events", nil},
+
 		{"licence missing", `DELETE FROM licenses WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "order ", "has 2 licences", nil},
 		{"licence missing of a PAID order", `DELETE FROM licenses WHERE order_id = md5('order23')::uuid AND unit = 1`, 5, "order ", "ISSUE_LICENSES is completed", nil},
 		{"licence too many", `INSERT INTO licenses (order_item_id, unit, order_id, license_key) VALUES (md5('item5')::uuid, 9, ` + o5 + `, 'K')`, 5, "order ", "has 4 licences", nil},
@@ -69,15 +74,27 @@ func plants() []plant {
 			SELECT 'again', order_id, kind, recipient, message_id FROM notifications WHERE order_id = md5('order6')::uuid`, 6, "order ", "2 notifications of kind order-paid", nil},
 		{"mail missing", `DELETE FROM notifications WHERE order_id = md5('order6')::uuid`, 6, "order ", "mail missing", nil},
 		{"mail not sent though completed", `UPDATE operations SET status = 'COMPLETED', next_attempt_at = NULL, completed_at = now(), resource_type = 'order', resource_id = order_id WHERE id = md5('notify23')::uuid`, 6, "order ", "SEND_NOTIFICATION is completed", []int{12}},
-		{"parcel twice", `ALTER TABLE shipments DROP CONSTRAINT shipments_pkey; INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key)
-			SELECT md5('ship' || g)::uuid, ` + o5 + `, 1, md5('ship' || g)::uuid, 'SUCCEEDED', 'k' FROM generate_series(1, 2) g`, 6, "order ", "2 shipments of parcel 1", []int{12}},
-		{"parcel of an unpaid order", `INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key)
-			VALUES (md5('ship')::uuid, md5('order20')::uuid, 1, md5('ship')::uuid, 'SUCCEEDED', 'k')`, 6, "order ", "parcel 1 is shipped", []int{12}},
+		{"parcel twice", `ALTER TABLE shipments DROP CONSTRAINT shipments_pkey; INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key, provider_shipment_id)
+			VALUES (md5('ship')::uuid, ` + o7 + `, 1, md5('ship')::uuid, 'SUCCEEDED', 'k', 'shp')`, 6, "order ", "2 shipments of parcel 1", []int{12}},
+		{"parcel of an unpaid order", `INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key, provider_shipment_id)
+			VALUES (md5('ship')::uuid, md5('order20')::uuid, 1, md5('ship')::uuid, 'SUCCEEDED', 'k', 'shp')`, 6, "order ", "parcel 1 is shipped", []int{12}},
+		{"parcel of nothing", `INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key, provider_shipment_id)
+			VALUES (md5('ship')::uuid, ` + o5 + `, 1, md5('ship')::uuid, 'SUCCEEDED', 'k', 'shp')`, 6, "order ", "nothing to carry", []int{12}},
+		{"parcel missing", `DELETE FROM shipments WHERE order_id = ` + o7, 6, "order ", "of its 0 parcels", []int{11}},
+		{"parcel left out", `UPDATE shipments SET parcel = 2 WHERE order_id = ` + o7, 6, "order ", "of its 1 parcels up to number 2", nil},
+		{"parcel without a label", `UPDATE shipments SET status = 'FAILED' WHERE order_id = ` + o7, 6, "order ", "have 0 a label", []int{12}},
+		{"no label of a PAID order", `UPDATE orders SET status = 'PAID' WHERE id = ` + o7 + `; UPDATE shipments SET status = 'FAILED' WHERE order_id = ` + o7, 6, "order ", "SHIP_PARCEL is completed", []int{12}},
+		{"a parcel was never planned", `UPDATE orders SET status = 'PAID', paid_at = ` + old + ` WHERE id = ` + o7 + `; DELETE FROM shipments WHERE order_id = ` + o7 + `;
+			DELETE FROM operations WHERE id = md5('ship77')::uuid`, 6, "order ", "without an operation SHIP_PARCEL", nil},
+		{"only a superseded attempt is left", `UPDATE orders SET status = 'PAID', paid_at = ` + old + ` WHERE id = ` + o7 + `;
+			UPDATE shipments SET operation_id = md5('next')::uuid WHERE order_id = ` + o7 + `;
+			UPDATE operations SET status = 'FAILED', failure_code = 'X' WHERE id = md5('ship77')::uuid`, 6, "order ", "nothing works on it", []int{12}},
 		{"licence revoked for nothing", `UPDATE licenses SET revoked_at = now() WHERE order_id = ` + o5 + ` AND unit = 1`, 6, "order ", "unit 1 is revoked", []int{12}},
 		{"bonus reversed for nothing", `INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, 'REVERSAL', user_id, -points FROM bonus_entries
 			WHERE order_id = ` + o5, 6, "order ", "come to 0 points", []int{12}},
 		{"refunded, nothing taken back", `UPDATE orders SET status = 'REFUNDED' WHERE id = ` + o5, 6, "order ", "nothing takes it back", []int{7, 12}},
 		{"ORDER_REFUNDED of an order that isn't", `UPDATE outbox_events SET event_type = 'ORDER_REFUNDED' WHERE id = md5('placed5')::uuid`, 6, "order ", "with 1 ORDER_REFUNDED events", nil},
+		{"ORDER_REFUNDED removed from an order that isn't", `UPDATE orders SET outbox_removed = '{ORDER_REFUNDED}' WHERE id = ` + o5, 6, "order ", "with 0 ORDER_REFUNDED events", nil},
 		{"nothing works on a paid order", `UPDATE orders SET paid_at = ` + old + ` WHERE id = md5('order23')::uuid; DELETE FROM operations WHERE id = md5('notify23')::uuid`, 6, "order ", "nothing works on it", nil},
 		{"an effect was never planned", `UPDATE orders SET paid_at = ` + old + ` WHERE id = md5('order23')::uuid; DELETE FROM operations WHERE id = md5('accrue23')::uuid`, 6, "order ", "without an operation ACCRUE_BONUS", nil},
 
@@ -100,6 +117,7 @@ func plants() []plant {
 		{"unresolved payment, nobody asks", `UPDATE operations SET status = 'FAILED', failure_code = 'X', next_attempt_at = NULL, completed_at = now() WHERE id = md5('pay21')::uuid`, 9, "payment ", "nobody will ask", []int{12}},
 
 		{"refund, nobody asks", refund(`5`, `1`, `currency`) + `; UPDATE refunds SET status = 'UNKNOWN'`, 9, "refund ", "nobody will ask", []int{12}},
+		{"parcel, nobody asks", `UPDATE orders SET status = 'PARTIALLY_REFUNDED' WHERE id = ` + o7 + `; UPDATE shipments SET status = 'UNKNOWN' WHERE order_id = ` + o7, 9, "shipment ", "nobody will ask", []int{7, 12}},
 		{"orphan, nothing sends it back", `UPDATE payments SET orphaned_at = now() WHERE id = md5('payment22')::uuid`, 9, "payment ", "nothing sends it back", nil},
 		{"pending payment, nobody watches", `DELETE FROM operations WHERE id = md5('watch20')::uuid`, 9, "payment ", "nobody watches it", nil},
 
@@ -129,6 +147,8 @@ func plants() []plant {
 		{"bonus unwritten", unwritten("bonus.accrued", "order_id", "order5"), 12, "order ", "bonus.accrued", nil},
 		{"mail unwritten", unwritten("mail.sent", "order_id", "order6"), 12, "order ", "mail.sent", nil},
 		{"refund unwritten", refund(`5`, `1`, `currency`), 12, "operation ", "refund.succeeded", []int{7}},
+		{"label unwritten", unwritten("shipment.succeeded", "operation_id", "ship77"), 12, "operation ", "shipment.succeeded", nil},
+		{"delivery unwritten", `UPDATE shipments SET delivered_at = now() WHERE order_id = ` + o7, 12, "operation ", "shipment.delivered", nil},
 		{"revocation unwritten", `UPDATE licenses SET revoked_at = now() WHERE order_id = ` + o5, 12, "order ", "license.revoked", []int{6}},
 		{"reversal unwritten", `INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, 'REVERSAL', user_id, -points FROM bonus_entries
 			WHERE order_id = ` + o5, 12, "order ", "bonus.reversed", []int{6}},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -79,23 +80,66 @@ func once(tag pgconn.CommandTag) error {
 // not end within lock_timeout), and whatever work returns. After a COMMIT whose answer was lost it simply runs again: the
 // identity finds what the first try left behind, waiting for it if it is still on its way.
 func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
+	out, err := r.run(ctx, c, work)
+	if err != nil {
+		r.recordAbsorbed(ctx, c, err)
+	}
+	return out, err
+}
+
+// triesAtMost bounds how often a request starts again because others came and went before it.
+const triesAtMost = 20
+
+func (r *Runner) run(ctx context.Context, c Claim, work Work) (Outcome, error) {
+	earlier, err := r.look(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if earlier.found {
+		return r.replay(ctx, r.DB, c, earlier)
+	}
 	mine := false
-	for range 3 {
+	for range triesAtMost {
 		out, err := r.try(ctx, c, work)
-		if errors.Is(err, store.ErrCommitUnknown) || errors.Is(err, errRaced) {
-			mine = mine || !errors.Is(err, errRaced)
+		switch {
+		case errors.Is(err, store.ErrCommitUnknown):
+			mine = true
+			continue
+		case errors.Is(err, errRaced):
+			stepAside(ctx)
 			continue
 		}
 		out.Replayed = out.Replayed && !mine
-		if err != nil {
-			r.recordAbsorbed(ctx, c, err)
-		}
 		return out, err
 	}
-	return Outcome{}, &fault.Error{
-		Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
-		OperationID: c.Identity.ID().String(), Err: store.ErrCommitUnknown,
+	if mine {
+		return Outcome{}, &fault.Error{
+			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
+			OperationID: c.Identity.ID().String(), Err: store.ErrCommitUnknown,
+		}
 	}
+	return Outcome{}, inProgress(c.Identity.ID())
+}
+
+// stepAside lets whoever was first store what came of it, instead of racing it for the identity.
+func stepAside(ctx context.Context) {
+	pause := time.NewTimer(time.Duration(1+rand.IntN(10)) * time.Millisecond) //nolint:gosec // jitter, not a secret
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
+
+const recordSQL = `SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
+	FROM operations WHERE id = $1`
+
+// look reads the row without any lock: most repeats come when the first try is long over.
+func (r *Runner) look(ctx context.Context, c Claim) (earlier record, err error) {
+	if err := earlier.scan(r.DB.QueryRow(ctx, recordSQL, c.Identity.ID())); err != nil {
+		return earlier, fmt.Errorf("read operation: %w", err)
+	}
+	return earlier, nil
 }
 
 func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
@@ -163,6 +207,8 @@ func (r *Runner) claimOrReplay(ctx context.Context, tx pgx.Tx, c Claim, replayed
 			return false, now, err
 		case won:
 			return true, now, nil
+		case !earlier.alone:
+			return false, now, errRaced // the twin we waited for left nothing; whoever is first now runs
 		}
 		if err := outlast(ctx, tx, c.Identity.ID()); err != nil {
 			return false, now, err
@@ -188,19 +234,22 @@ type record struct {
 	Operation
 	found bool
 	hash  string
+	alone bool // no equal request was in flight
 }
 
-// claim locks the identity and looks for its row. won is false when somebody else holds it.
+// claim locks the identity and looks for its row. The first of equal requests holds their lock; the others wait for it together
+// and then read, side by side, what it left. won is false when somebody else holds the identity.
 func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim, earlier *record) (won bool, now time.Time, err error) {
 	id := c.Identity.ID()
 	b := &pgx.Batch{}
-	b.Queue(`SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', $2, true)`,
-		lockNumber(uuid.NewSHA1(id, []byte(c.Fingerprint))), strconv.FormatInt(r.Wait.Milliseconds(), 10))
+	b.Queue(`SELECT CASE WHEN pg_try_advisory_xact_lock($1) THEN 'first' ELSE pg_advisory_xact_lock_shared($1)::text END = 'first'
+		FROM set_config('lock_timeout', $2, true)`,
+		lockNumber(uuid.NewSHA1(id, []byte(c.Fingerprint))), strconv.FormatInt(max(r.Wait.Milliseconds(), 1), 10)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&earlier.alone) })
 	b.Queue(`SELECT pg_try_advisory_xact_lock($1), now()`, lockNumber(id)).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&won, &now)
 	})
-	b.Queue(`SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
-		FROM operations WHERE id = $1`, id).QueryRow(earlier.scan)
+	b.Queue(recordSQL, id).QueryRow(earlier.scan)
 	if c.Reads != nil {
 		c.Reads(b)
 	}
@@ -208,7 +257,7 @@ func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim, earlier *record)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return false, now, fmt.Errorf("claim operation: %w", err)
 	}
-	return won, now, nil
+	return won && earlier.alone, now, nil
 }
 
 func (e *record) scan(row pgx.Row) error {
@@ -229,7 +278,7 @@ func lockNumber(id uuid.UUID) int64 {
 }
 
 // replay answers from the stored row.
-func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim, earlier record) (Outcome, error) {
+func (r *Runner) replay(ctx context.Context, q store.Querier, c Claim, earlier record) (Outcome, error) {
 	id := c.Identity.ID()
 	if earlier.hash != c.Fingerprint {
 		return Outcome{}, keyReused(id)
@@ -237,7 +286,7 @@ func (r *Runner) replay(ctx context.Context, tx pgx.Tx, c Claim, earlier record)
 	if earlier.Status == Processing { // a system intent's row
 		return Outcome{}, inProgress(id)
 	}
-	return earlier.outcome(id), journal.Append(ctx, tx, journal.Entry{
+	return earlier.outcome(id), journal.Append(ctx, q, journal.Entry{
 		Kind: "operation.replayed", OperationID: id, OrderID: earlier.Result.OrderID, Detail: map[string]any{"guard": "operations_identity"},
 	})
 }

@@ -11,7 +11,7 @@
 // What the database decides:
 //   - operations_identity: who is first. A twin waits for it (bounded by lock_timeout) and then reads its result.
 //   - two advisory locks, for the length of a claim's transaction, tell requests in flight apart before the winner's row can
-//     be seen: one named by identity and fingerprint, on which equal requests queue, and one named by the identity alone,
+//     be seen: one named by identity and fingerprint, which the first of equal requests holds while the others wait, and one named by the identity alone,
 //     which only one of them can hold. Holding the first and missing the second for longer than a transaction needs to give
 //     its locks back (0.1 s) proves that the same key is running with other content: IDEMPOTENCY_KEY_REUSED, without waiting
 //     for its end. They decide nothing else.

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"onefold/domain/fault"
-	"onefold/domain/store"
 	"onefold/domain/trace"
 )
 
@@ -64,31 +62,19 @@ func (r *Runner) await(ctx context.Context, c Claim) (Outcome, error) {
 	limit := time.NewTimer(r.Wait)
 	defer limit.Stop()
 	for {
-		var out Outcome
-		err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
-			var earlier record
-			if _, _, err := r.claim(ctx, tx, c, &earlier); err != nil {
-				return err
-			}
-			if !earlier.found {
-				return errRaced // cleaned away within two seconds: impossible, but not worth a wrong answer
-			}
-			if earlier.Status == Processing {
-				return inProgress(c.Identity.ID())
-			}
-			out = earlier.outcome(c.Identity.ID())
-			return nil
-		})
-		var running *fault.Error
-		if !errors.As(err, &running) || running.Kind != fault.InProgress {
-			return out, err
+		earlier, err := r.look(ctx, c)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if earlier.found && earlier.Status != Processing {
+			return earlier.outcome(c.Identity.ID()), nil
 		}
 		select {
 		case <-look.C:
 		case <-limit.C:
-			return Outcome{}, err
+			return Outcome{}, inProgress(c.Identity.ID())
 		case <-ctx.Done():
-			return Outcome{}, err
+			return Outcome{}, inProgress(c.Identity.ID())
 		}
 	}
 }

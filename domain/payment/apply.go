@@ -22,7 +22,7 @@ type Applier struct {
 	DB        store.DB
 	Providers map[string]provider.Payments // by name
 	// Refunds judges what an event says about a refund (refund.Apply); early names what is missing here yet. Nil ignores them.
-	Refunds  func(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (v inbox.Verdict, early string, err error)
+	Refunds func(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (v inbox.Verdict, early string, err error)
 	// Shipments judges what an event says about a parcel (fulfilment.ApplyShipment), as Refunds does. Nil ignores them.
 	Shipments func(ctx context.Context, tx pgx.Tx, said provider.Shipment) (v inbox.Verdict, early string, err error)
 	MaxWaits  int // looks for an unknown object before its event is quarantined; 0 means 9 (about 2 minutes)

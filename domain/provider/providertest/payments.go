@@ -224,6 +224,7 @@ func createCallerGone(t *testing.T, h Harness) {
 }
 
 func get(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(4990))
 	require.NoError(t, err)
 	got, err := h.Payments.GetPayment(t.Context(), made.ID)
@@ -271,6 +272,7 @@ func findVanished(t *testing.T, h Harness) {
 }
 
 func cancel(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(4990))
 	require.NoError(t, err)
 	key := uuid.NewString()

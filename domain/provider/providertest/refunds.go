@@ -26,6 +26,7 @@ func (h Harness) back(paid provider.Payment, minor int64) provider.CreateRefund 
 }
 
 func refund(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.back(h.paid(t, 1000), 1000)
 	first, err := h.Payments.CreateRefund(t.Context(), in)
 	require.NoError(t, err)
@@ -43,6 +44,7 @@ func refund(t *testing.T, h Harness) {
 }
 
 func refundPartial(t *testing.T, h Harness) {
+	t.Helper()
 	paid := h.paid(t, 1000)
 	for range 2 { // twice the same on purpose: two keys, two refunds
 		_, err := h.Payments.CreateRefund(t.Context(), h.back(paid, 300))
@@ -61,6 +63,7 @@ func refundPartial(t *testing.T, h Harness) {
 }
 
 func refundUnpaid(t *testing.T, h Harness) {
+	t.Helper()
 	made, err := h.Payments.CreatePayment(t.Context(), h.order(1000))
 	require.NoError(t, err)
 	_, err = h.Payments.CreateRefund(t.Context(), h.back(made, 1000))
@@ -69,6 +72,7 @@ func refundUnpaid(t *testing.T, h Harness) {
 }
 
 func refundLost(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.back(h.paid(t, 1000), 1000)
 	h.Inject(t, CreateRefund, Drop)
 	before := h.Exchanges(t)
@@ -84,6 +88,7 @@ func refundLost(t *testing.T, h Harness) {
 }
 
 func refundOtherInputs(t *testing.T, h Harness) {
+	t.Helper()
 	in := h.back(h.paid(t, 1000), 300)
 	_, err := h.Payments.CreateRefund(t.Context(), in)
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ func parcel(t *testing.T, h Harness) provider.CreateShipment {
 }
 
 func shipment(t *testing.T, h Harness) {
+	t.Helper()
 	in := parcel(t, h)
 	_, err := h.Delivery.FindShipment(t.Context(), in.Reference)
 	requireKind(t, provider.NotFound, err)
@@ -39,6 +40,7 @@ func shipment(t *testing.T, h Harness) {
 }
 
 func shipmentLost(t *testing.T, h Harness) {
+	t.Helper()
 	in := parcel(t, h)
 	h.Inject(t, CreateShipment, Drop)
 	_, err := h.Delivery.CreateShipment(t.Context(), in)
@@ -52,6 +54,7 @@ func shipmentLost(t *testing.T, h Harness) {
 }
 
 func shipmentRejected(t *testing.T, h Harness) {
+	t.Helper()
 	in := parcel(t, h)
 	h.Inject(t, CreateShipment, Reject)
 	_, err := h.Delivery.CreateShipment(t.Context(), in)

@@ -13,6 +13,7 @@ import (
 var someBody = []byte(`{"id":"evt_1","text":"Ёж \u0000"}`)
 
 func signature(t *testing.T, h Harness) {
+	t.Helper()
 	now := time.Now()
 	for _, by := range []Signer{Good, Next, Several} {
 		require.NoError(t, h.Payments.Authenticate(h.Sign(someBody, now, by), someBody, now), by)
@@ -28,6 +29,7 @@ func signature(t *testing.T, h Harness) {
 }
 
 func signatureTime(t *testing.T, h Harness) {
+	t.Helper()
 	if h.Rules.Tolerance == 0 {
 		t.Skip("signatures carry no time")
 	}
@@ -43,6 +45,7 @@ func signatureTime(t *testing.T, h Harness) {
 
 // signatureBody: the bytes as they came are what is signed.
 func signatureBody(t *testing.T, h Harness) {
+	t.Helper()
 	now := time.Now()
 	header := h.Sign(someBody, now, Good)
 	for i := range someBody {
@@ -55,6 +58,7 @@ func signatureBody(t *testing.T, h Harness) {
 }
 
 func translate(t *testing.T, h Harness) {
+	t.Helper()
 	paid := h.paid(t, 1000)
 	back, err := h.Payments.CreateRefund(t.Context(), h.back(paid, 300))
 	require.NoError(t, err)
@@ -73,6 +77,7 @@ func translate(t *testing.T, h Harness) {
 }
 
 func translateNonsense(t *testing.T, h Harness) {
+	t.Helper()
 	for _, body := range append([][]byte{nil, {}, []byte("{"), []byte("null"), []byte("[]"), []byte("\xff"), []byte("{}")}, h.Nonsense...) {
 		_, err := h.Payments.Translate(body)
 		requireKind(t, provider.Garbage, err)

@@ -26,22 +26,26 @@ func TestWebhookFaults(t *testing.T) {
 	t.Parallel()
 	for do, check := range map[string]func(t *testing.T, r *rig, id string){
 		"duplicate": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			got := r.shop.wait(t, 2)
 			require.Equal(t, got[0].ID, got[1].ID)
 		},
 		"second_event": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			got := r.shop.wait(t, 2)
 			require.NotEqual(t, got[0].ID, got[1].ID)
 			require.Equal(t, got[0].Object, got[1].Object)
 			require.Equal(t, got[0].Type, got[1].Type)
 		},
 		"reorder": func(t *testing.T, r *rig, id string) {
+			t.Helper()
 			r.shop.wait(t, 0)
 			r.succeed(id)
 			r.shop.wait(t, 2)
 			require.Equal(t, []string{"payment.succeeded", "payment.pending"}, r.shop.types())
 		},
 		"hold": func(t *testing.T, r *rig, id string) {
+			t.Helper()
 			r.succeed(id)
 			r.shop.wait(t, 1)
 			r.reopen() // a held webhook stays held
@@ -51,39 +55,47 @@ func TestWebhookFaults(t *testing.T) {
 			require.Equal(t, []string{"payment.succeeded", "payment.pending"}, r.shop.types())
 		},
 		"lose": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			r.shop.wait(t, 0)
 			require.Equal(t, []string{"lose"}, r.outcomes("webhooks.send"))
 			r.reopen()
 			r.shop.wait(t, 0)
 		},
 		"forge": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			require.False(t, r.shop.wait(t, 1)[0].Authentic)
 			require.Equal(t, []string{"401"}, r.outcomes("webhooks.send"))
 		},
 		"wrong_amount": func(t *testing.T, r *rig, id string) {
+			t.Helper()
 			got := r.shop.wait(t, 1)[0]
 			require.True(t, got.Authentic)
 			require.Equal(t, id, got.Object["id"])
 			require.Equal(t, object{"amount": "49.91", "currency": "RUB"}, got.Object["amount"])
 		},
 		"wrong_currency": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			require.Equal(t, object{"amount": "49.90", "currency": "USD"}, r.shop.wait(t, 1)[0].Object["amount"])
 		},
 		"unknown_object": func(t *testing.T, r *rig, id string) {
+			t.Helper()
 			got := r.shop.wait(t, 1)[0]
 			require.True(t, got.Authentic)
 			require.NotEqual(t, id, got.Object["id"])
 		},
 		"garbage": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			got := r.shop.wait(t, 1)[0]
 			require.True(t, got.Authentic)
 			require.Empty(t, got.ID)
 		},
 		"error_before": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			r.shop.wait(t, 1)
 			require.Equal(t, []string{"error_before", "200"}, r.outcomes("webhooks.send"))
 		},
 		"error_after": func(t *testing.T, r *rig, _ string) {
+			t.Helper()
 			got := r.shop.wait(t, 2)
 			require.Equal(t, got[0].ID, got[1].ID)
 			require.Equal(t, []string{"error_after", "200"}, r.outcomes("webhooks.send"))

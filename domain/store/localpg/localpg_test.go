@@ -231,7 +231,7 @@ func runChild(t *testing.T, as *syscall.Credential, dir string) (cmd *exec.Cmd, 
 		cmd.Dir = "/" // ours may be closed to it
 	}
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as} // no death signal: it belongs to the forking thread, which may end before us
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

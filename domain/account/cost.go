@@ -1,0 +1,5 @@
+//go:build !race
+
+package account
+
+func costOf(production cost) cost { return production }
