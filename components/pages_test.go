@@ -144,13 +144,15 @@ func TestCheckoutAsksLittleAndKeepsWhatWasTyped(t *testing.T) {
 	form := checkout(i18n.English, shop.CheckoutForm{
 		Delivery: true,
 		Email:    shop.Typed{Value: "ada@", Error: "Enter an e-mail address"},
+		Country:  shop.Typed{Value: "DE"},
 	})
 	html := render(t, i18n.English, page{body: shop.Checkout(guestPage(), form)})
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
 	require.NoError(t, err)
-	inputs := doc.Find("[data-testid=checkout-form] input:not([type=hidden])")
+	inputs := doc.Find("[data-testid=checkout-form] input:not([type=hidden]), [data-testid=checkout-form] select")
 	require.LessOrEqual(t, inputs.Length(), 8)
 	require.Equal(t, "ada@", doc.Find("#email").AttrOr("value", ""))
+	require.Equal(t, "DE", doc.Find("#country option[selected]").AttrOr("value", ""))
 	require.Equal(t, "true", doc.Find("#email").AttrOr("aria-invalid", ""))
 	require.Equal(t, "#email", doc.Find("[data-testid=error-summary] a").AttrOr("href", ""))
 	require.True(t, strings.HasPrefix(doc.Find("title").Text(), "Error: "))

@@ -62,7 +62,7 @@ func TestWhatMeansTheSameHasOneFingerprint(t *testing.T) {
 func TestAnyChangeOfMeaningChangesTheFingerprint(t *testing.T) {
 	t.Parallel()
 	carted := sample()
-	carted.Cart = &Agreed{CartID: uuid.New(), Basket: "b", Total: money.Amount{Minor: 1, Currency: "RUB"}}
+	carted.Email, carted.Cart = "ann@example.com", &Agreed{CartID: uuid.New(), Basket: "b", Total: money.Amount{Minor: 1, Currency: "RUB"}}
 	seen := map[string]string{printOf(t, sample()): "unchanged", printOf(t, carted): "a cart's"}
 	for name, change := range map[string]func(*Command){
 		"quantity":        func(c *Command) { c.Items[0].Quantity = 3 },
@@ -81,10 +81,14 @@ func TestAnyChangeOfMeaningChangesTheFingerprint(t *testing.T) {
 		"city":            func(c *Command) { c.Delivery.Address.City = "málaga" },
 		"postcode":        func(c *Command) { c.Delivery.Address.Postcode = "2900 1" },
 		"country":         func(c *Command) { c.Delivery.Address.Country = "PT" },
-		"cart's basket":   func(c *Command) { c.Cart = &Agreed{CartID: uuid.New(), Basket: "c", Total: carted.Cart.Total} },
-		"cart's total":    func(c *Command) { c.Cart = &Agreed{Basket: "b", Total: money.Amount{Minor: 2, Currency: "RUB"}} },
-		"cart's email":    func(c *Command) { c.Cart, c.Email = carted.Cart, "ann@example.com" },
-		"cart's name":     func(c *Command) { c.Cart, c.Name = carted.Cart, "Ann" },
+		"cart's basket": func(c *Command) {
+			c.Email, c.Cart = carted.Email, &Agreed{CartID: uuid.New(), Basket: "c", Total: carted.Cart.Total}
+		},
+		"cart's total": func(c *Command) {
+			c.Email, c.Cart = carted.Email, &Agreed{Basket: "b", Total: money.Amount{Minor: 2, Currency: "RUB"}}
+		},
+		"cart's email": func(c *Command) { c.Cart, c.Email = carted.Cart, "bob@example.com" },
+		"cart's name":  func(c *Command) { c.Email, c.Cart, c.Name = carted.Email, carted.Cart, "Ann" },
 	} {
 		c := sample()
 		change(&c)

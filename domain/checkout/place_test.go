@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"onefold/domain/cart"
+	"onefold/domain/catalog"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
 	"onefold/domain/money"
@@ -65,7 +66,9 @@ func TestTheStoredAnswerIsTheOrderAsItWasMade(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, "AWAITING_PAYMENT", o.Status)
 	require.Equal(t, money.Amount{Minor: 672300, Currency: "RUB"}, o.Total)
-	require.Equal(t, []checkout.OrderedItem{{ProductID: "lumen-notes", Name: "Lumen Notes", Quantity: 3, Price: money.Amount{Minor: 249000, Currency: "RUB"}}}, o.Items)
+	require.Equal(t, []checkout.OrderedItem{{
+		ProductID: "lumen-notes", Kind: catalog.License, Name: "Lumen Notes", Quantity: 3, Price: money.Amount{Minor: 249000, Currency: "RUB"},
+	}}, o.Items)
 	require.Len(t, o.Payments, 1)
 	require.Equal(t, o.Total, o.Payments[0].Amount)
 	require.Equal(t, out.ID, o.OperationID)

@@ -79,7 +79,7 @@ func TestEffectsThatEndTogether(t *testing.T) {
 	b := setup(t, db, paymenttest.Wish{Email: "ann@example.com"})
 	for range 25 {
 		b.order = b.paid(t, paymenttest.Wish{Email: "ann@example.com"})
-		kinds := fulfilment.Types()
+		kinds := []operation.Type{fulfilment.IssueLicenses, fulfilment.AccrueBonus, fulfilment.SendNotification}
 		errs := make([]error, len(kinds))
 		together(len(kinds), func(i int) { errs[i] = b.executor.Execute(t.Context(), b.id(kinds[i])) })
 		for _, err := range errs {
@@ -136,7 +136,7 @@ func TestNothingIsPlannedTwiceByTwoRelays(t *testing.T) {
 	t.Parallel()
 	db := storetest.DB(t)
 	b := setup(t, db, paymenttest.Wish{})
-	require.Equal(t, []operation.Type{fulfilment.IssueLicenses, fulfilment.AccrueBonus, fulfilment.SendNotification}, fulfilment.Types())
+	require.Equal(t, []operation.Type{fulfilment.IssueLicenses, fulfilment.AccrueBonus, fulfilment.SendNotification, fulfilment.ShipParcel}, fulfilment.Types())
 	require.NoError(t, store.InTx(t.Context(), db, func(tx pgx.Tx) error { return fulfilment.Plan(t.Context(), tx, nil) }))
 	require.Equal(t, 3, paymenttest.Count(t, db, `SELECT count(*) FROM operations WHERE order_id = $1 AND type <> 'CREATE_PAYMENT'`, b.order.ID))
 }

@@ -150,8 +150,10 @@ func (m Mail) compose(ctx context.Context, tx pgx.Tx, op operation.Operation, o 
 	var units int
 	err := tx.QueryRow(ctx, `SELECT number, coalesce(email, ''), locale,
 			array(SELECT i.name || ': ' || l.license_key FROM licenses l JOIN order_items i ON i.id = l.order_item_id
-				WHERE l.order_id = o.id AND l.revoked_at IS NULL ORDER BY i.id, l.unit LIMIT 100)
-		FROM orders o WHERE id = $1`, o.ID).Scan(&r.number, &r.email, &r.locale, &r.licenses)
+				WHERE l.order_id = o.id AND l.revoked_at IS NULL ORDER BY i.id, l.unit LIMIT 100),
+			(SELECT coalesce(sum(quantity), 0) FROM order_items i WHERE i.order_id = o.id AND i.kind = 'physical'),
+			array(SELECT tracking FROM shipments s WHERE s.order_id = o.id AND tracking IS NOT NULL ORDER BY parcel LIMIT 100)
+		FROM orders o WHERE id = $1`, o.ID).Scan(&r.number, &r.email, &r.locale, &r.licenses, &units, &r.tracking)
 	if err != nil {
 		return provider.Message{}, fmt.Errorf("read receipt: %w", err)
 	}

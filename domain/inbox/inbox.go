@@ -173,7 +173,7 @@ type Due struct {
 // TakeDue moves next_attempt_at of at most limit due events on by lease and returns them (see operation.TakeDue).
 func TakeDue(ctx context.Context, tx pgx.Tx, lease time.Duration, limit int) ([]Due, error) {
 	rows, err := tx.Query(ctx, `WITH due AS MATERIALIZED (
-			SELECT id FROM incoming_events WHERE status = 'RECEIVED' AND next_attempt_at <= clock_timestamp()
+			SELECT id FROM incoming_events WHERE status = 'RECEIVED' AND next_attempt_at <= now()
 			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE incoming_events e SET next_attempt_at = clock_timestamp() + $1::interval FROM due WHERE e.id = due.id
 		RETURNING e.id, e.trace_id`, lease, limit)

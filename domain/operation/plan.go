@@ -41,11 +41,12 @@ type Due struct {
 }
 
 // TakeDue moves next_attempt_at of at most limit due operations on by lease and returns them, for the relay to make jobs of
-// in the same transaction. A job that is lost makes its row due again.
+// in the same transaction. A job that is lost makes its row due again. Rows are compared with now(), which is stable within the
+// statement: clock_timestamp() isn't, and would read the whole index.
 func TakeDue(ctx context.Context, tx pgx.Tx, lease time.Duration, limit int) ([]Due, error) {
 	// MATERIALIZED, because a subquery with SKIP LOCKED may run once per row, and then it takes more than limit.
 	rows, err := tx.Query(ctx, `WITH due AS MATERIALIZED (
-			SELECT id FROM operations WHERE status = 'PROCESSING' AND next_attempt_at <= clock_timestamp()
+			SELECT id FROM operations WHERE status = 'PROCESSING' AND next_attempt_at <= now()
 			ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE operations o SET next_attempt_at = clock_timestamp() + $1::interval FROM due WHERE o.id = due.id
 		RETURNING o.id, o.type, o.trace_id`, lease, limit)

@@ -48,7 +48,7 @@ func Queue(ctx context.Context, b *pgx.Batch, t Type, dedupe string, orderID uui
 // TakeDue locks at most limit due events for this transaction, oldest first.
 func TakeDue(ctx context.Context, tx pgx.Tx, limit int) ([]Event, error) {
 	rows, err := tx.Query(ctx, `SELECT id, event_type, order_id, trace_id, attempts FROM outbox_events
-		WHERE dispatched_at IS NULL AND parked_at IS NULL AND next_attempt_at <= clock_timestamp()
+		WHERE dispatched_at IS NULL AND parked_at IS NULL AND next_attempt_at <= now()
 		ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("take due events: %w", err)

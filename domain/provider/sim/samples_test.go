@@ -51,6 +51,19 @@ func refundSample(status provider.Status, failure string) providertest.Sample {
 	}
 }
 
+func shipmentSample() providertest.Sample {
+	s := provider.Shipment{ID: "shp_1", Reference: "r-1", Tracking: "TP1", Delivered: true}
+	return providertest.Sample{
+		Name: "shipment.delivered",
+		Body: func(provider.Payment, provider.Refund) []byte {
+			return event("shipment.delivered", map[string]any{"id": s.ID, "status": "delivered", "reference": s.Reference, "tracking": s.Tracking, "parcels": 1})
+		},
+		Want: func(provider.Payment, provider.Refund) provider.Event {
+			return provider.Event{Type: "shipment.delivered", ObjectID: s.ID, Object: provider.Object{Shipment: &s}}
+		},
+	}
+}
+
 // bareSample: another kind of object, or a word that isn't known yet.
 func bareSample(kind string) providertest.Sample {
 	return providertest.Sample{
@@ -68,7 +81,7 @@ func samples() []providertest.Sample {
 	return []providertest.Sample{
 		paymentSample(provider.Pending, ""), paymentSample(provider.Succeeded, ""), paymentSample(provider.Canceled, "card_declined"),
 		refundSample(provider.Succeeded, ""), refundSample(provider.Failed, "refund_failed"),
-		bareSample("shipment.delivered"), bareSample("payment.disputed"), bareSample("refund.pending"), bareSample("account.updated"),
+		shipmentSample(), bareSample("shipment.lost"), bareSample("payment.disputed"), bareSample("refund.pending"), bareSample("account.updated"),
 	}
 }
 

@@ -109,6 +109,7 @@ func (i *Instance) settings() []string {
 		"timezone=UTC",
 		"log_timezone=UTC",
 		"jit=off", // short statements only
+		"max_wal_size=2GB", "wal_buffers=16MB",
 		"logging_collector=off",
 	}
 	if i.cfg.NoSync {
