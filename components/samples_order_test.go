@@ -38,6 +38,7 @@ func order(l i18n.Lang, s shop.State) shop.OrderModel {
 	}
 	if s == shop.Fulfilled {
 		m.Keys = []shop.LicenseKey{{Product: lines(l)[0].Name, Key: "QEP4-7T2M-XK9D-WPLA-03HC"}, {Product: lines(l)[0].Name, Key: "QEP4-MN5R-2VJS-8BGQ-71YF"}}
+		m.Parcels = []shop.Parcel{{Number: 1, State: "underway", Tracking: "TP0B4C2D91AF"}, {Number: 2, State: "refused"}}
 		m.Address = []string{"Ada Lovelace", name(l, "12 St James’s Square", "ул. Ленина, 12"), name(l, "London SW1Y 4JH", "Москва 101000")}
 	}
 	return m

@@ -35,22 +35,29 @@ import (
 
 // server is what one process runs: web, workers or both.
 type server struct {
-	cfg  config
-	log  *slog.Logger
-	pool *pgxpool.Pool // the web's; also the reads of everything else
-	work *pgxpool.Pool // the workers', so that neither can starve the other
-	jobs *jobs.Jobs
-	sim  *sim.Client
-	web  *fiber.App
+	cfg config
+	log *slog.Logger
+	// Three pools, so that none of these can starve the others: commands that queue for a hot row, what people read, and work.
+	pool, commands, work *pgxpool.Pool
+	jobs                 *jobs.Jobs
+	sim                  *sim.Client
+	web                  *fiber.App
 }
 
-// twinWait is how long a request waits for its twin; below store's lock timeout, so that the twin's own waits end first.
-const twinWait = 2 * time.Second
+// A request waits twinWait for an equal one that runs, and commandWait for rows that others hold: a twin must be told to come
+// back well before the first gives up, or it would take the first's place and wait again.
+const (
+	twinWait    = 2 * time.Second
+	commandWait = 7 * time.Second
+)
 
 func newServer(ctx context.Context, databaseURL string, cfg config, log *slog.Logger, doWork bool) (*server, error) {
 	s := &server{cfg: cfg, log: log}
 	var err error
-	if s.pool, err = store.Open(ctx, databaseURL, store.Options{MaxConns: cfg.MaxConns, Name: "onefold web"}); err != nil {
+	if s.pool, err = store.Open(ctx, databaseURL, store.Options{MaxConns: max(cfg.MaxConns/2, 4), Name: "onefold reads"}); err != nil {
+		return nil, err
+	}
+	if s.commands, err = store.Open(ctx, databaseURL, store.Options{MaxConns: cfg.MaxConns, LockTimeout: commandWait, Name: "onefold commands"}); err != nil {
 		return nil, err
 	}
 	if s.work, err = store.Open(ctx, databaseURL, store.Options{MaxConns: cfg.MaxConns, Name: "onefold work"}); err != nil {
@@ -109,7 +116,7 @@ func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
 			Retention: s.cfg.Retention, Logger: s.log,
 		},
 		DB:     s.pool,
-		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.pool, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name(), Wake: wake},
+		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.commands, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name(), Wake: wake},
 		Tokens: account.NewTokens(s.pool, time.Now), Providers: s.providers(), Wake: wake, Ready: s.ready, River: river,
 		Metrics: web.NewMetrics(), Now: time.Now,
 	}), nil
@@ -161,6 +168,7 @@ func (s *server) run(ctx context.Context, listener net.Listener, doWork bool) er
 	}
 	err := group.Wait()
 	s.pool.Close()
+	s.commands.Close()
 	s.work.Close()
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/mail"
 	"net/url"
 	"strings"
 	"time"
@@ -78,8 +80,10 @@ func (k keeping) policy() (retention.Config, error) {
 		name string
 		kept time.Duration
 	}{
-		{"--operation-retention (ONEFOLD_OPERATION_RETENTION)", k.Retention}, {"--event-retention (ONEFOLD_EVENT_RETENTION)", k.Events},
-		{"--outbox-retention (ONEFOLD_OUTBOX_RETENTION)", k.Outbox}, {"--journal-retention (ONEFOLD_JOURNAL_RETENTION)", k.Journal},
+		{"--operation-retention (ONEFOLD_OPERATION_RETENTION)", k.Retention},
+		{"--event-retention (ONEFOLD_EVENT_RETENTION)", k.Events},
+		{"--outbox-retention (ONEFOLD_OUTBOX_RETENTION)", k.Outbox},
+		{"--journal-retention (ONEFOLD_JOURNAL_RETENTION)", k.Journal},
 		{"--guest-retention (ONEFOLD_GUEST_RETENTION)", k.Guests},
 	} {
 		if s.kept <= 0 {
@@ -127,6 +131,14 @@ func (c *config) validate() error {
 	}
 	if len(c.WebhookSecret) == 0 {
 		return errors.New("--webhook-secret (ONEFOLD_WEBHOOK_SECRET) is required")
+	}
+	for name, value := range map[string]string{"--sim-addr (ONEFOLD_SIM_ADDR)": c.SimAddr, "--smtp-addr (ONEFOLD_SMTP_ADDR)": c.SMTPAddr} {
+		if _, _, err := net.SplitHostPort(value); err != nil {
+			return fmt.Errorf("%s must look like 127.0.0.1:8081, not %q", name, value)
+		}
+	}
+	if _, err := mail.ParseAddress(c.MailFrom); err != nil {
+		return fmt.Errorf("--mail-from (ONEFOLD_MAIL_FROM) must be an e-mail address, not %q", c.MailFrom)
 	}
 	for name, value := range map[string]string{"--public-url (ONEFOLD_PUBLIC_URL)": c.PublicURL, "--sim-url (ONEFOLD_SIM_URL)": c.SimURL} {
 		u, err := url.Parse(value)

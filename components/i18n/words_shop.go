@@ -3,7 +3,7 @@ package i18n
 //nolint:gochecknoglobals // constant
 var shopWords = []word{
 	{"catalogue.title", "Good things, ordered once", "Хорошие вещи. Ровно один заказ"},
-	{"catalogue.lead", "Licences for tools you will keep. Press twice, reload or lose the connection: you still get one order and one charge.", "Лицензии на инструменты, с которыми не расстаются. Нажмите дважды, обновите страницу, потеряйте связь – всё равно будет один заказ и одно списание."},
+	{"catalogue.lead", "Tools and things you will keep. Press twice, reload or lose the connection: you still get one order and one charge.", "Инструменты и вещи, с которыми не расстаются. Нажмите дважды, обновите страницу, потеряйте связь – всё равно будет один заказ и одно списание."},
 	{"catalogue.page", "Shop", "Магазин"},
 	{"catalogue.products", "Products", "Товары"},
 	{"catalogue.empty", "Nothing is on sale right now", "Сейчас ничего не продаётся"},

@@ -48,7 +48,7 @@ type StatusCard struct {
 
 // Step is one line of the progress: Key names the word "order.step.<Key>", a zero time has not happened yet.
 type Step struct {
-	Key  string // placed, payment, unknown, declined, paid, keys, shipped, delivered, fulfilled, canceled, expired, refunded
+	Key  string // placed, payment, unknown, declined, paid, keys, shipped, fulfilled, canceled, expired, refunded
 	At   time.Time
 	Tone ui.Tone // of the dot; Good when empty and done
 }

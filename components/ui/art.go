@@ -54,7 +54,7 @@ func scene(kind, slug string) string {
 	return drawn[int(hash(slug))%len(drawn)]
 }
 
-// salt is chosen so that the demo's eight products have eight different tints.
+// salt is chosen so that the demo's eight licences have eight different tints.
 const salt = "145587"
 
 // tint is the class of the two colours of a product, t0 to t7.

@@ -86,9 +86,9 @@ func demoProducts() []demoProduct {
 			[5]int64{189000, 2400, 2200, 3500, 7350},
 		},
 		{
-			"margin-notebook", Physical, "Margin Notebook", "Блокнот «Поля»",
-			"Sewn, lies flat, and leaves room at the edge for second thoughts.",
-			"Сшит нитью, лежит ровно и оставляет на полях место для второй мысли.",
+			"field-notebook", Physical, "Field Notebook", "Полевой блокнот",
+			"Sewn, pocket-sized, lies flat. Ruled on the left, blank on the right.",
+			"Сшит нитью, помещается в карман, лежит ровно. Слева линейка, справа чистый лист.",
 			500,
 			[5]int64{99000, 1290, 1190, 1900, 3950},
 		},

@@ -84,11 +84,11 @@ func (d *Desk) place(ctx context.Context, tx pgx.Tx, op *operation.Running, c Co
 
 	b := &pgx.Batch{}
 	order.QueueCreate(b, o)
+	event := outbox.Queue(ctx, b, outbox.OrderPlaced, "order.placed:"+o.ID.String(), o.ID)
 	payment.QueueCreate(ctx, b, attempt, journal.Entry{
-		Kind: "order.awaiting_payment", OperationID: op.ID, OrderID: o.ID, PaymentID: attempt.ID,
+		Kind: "order.awaiting_payment", OutboxID: event, OperationID: op.ID, OrderID: o.ID, PaymentID: attempt.ID,
 		Detail: map[string]any{"total": o.Total.String(), "to": order.AwaitingPayment},
 	})
-	outbox.Queue(ctx, b, outbox.OrderPlaced, "order.placed:"+o.ID.String(), o.ID)
 	op.Complete(ctx, b, result)
 	var short []catalog.Short
 	catalog.QueueReserve(b, lines(c.Items), &short) // last: its rows stay locked until COMMIT

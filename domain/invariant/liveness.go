@@ -9,7 +9,7 @@ SELECT 'operation ' || id, format('%s is PROCESSING since %s after %s tries: %s'
 	WHEN attempt = 0 THEN 'nobody tried it'
 	ELSE 'last tried at ' || sent_at END)
 FROM operations WHERE status = 'PROCESSING' AND (
-	next_attempt_at < now() - @grace::interval
+	next_attempt_at IS NULL OR next_attempt_at < now() - @grace::interval
 	OR lease_expires_at < now() - @grace::interval
 	OR (attempt = 0 AND created_at < now() - (@grace::interval + @delay::interval) AND next_attempt_at <= now() + @lease::interval)
 	OR (sent_at < now() - (@grace::interval + @pause::interval) AND next_attempt_at <= now() + @lease::interval))

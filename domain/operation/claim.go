@@ -131,7 +131,7 @@ func stepAside(ctx context.Context) {
 	}
 }
 
-const recordSQL = `SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id
+const recordSQL = `SELECT status, request_hash, order_id, resource_type, resource_id, response_code, response_body, failure_code, trace_id, coalesce(expires_at < now(), false)
 	FROM operations WHERE id = $1`
 
 // look reads the row without any lock: most repeats come when the first try is long over.
@@ -235,6 +235,7 @@ type record struct {
 	found bool
 	hash  string
 	alone bool // no equal request was in flight
+	stale bool // kept longer than promised; retention will remove it
 }
 
 // claim locks the identity and looks for its row. The first of equal requests holds their lock; the others wait for it together
@@ -264,7 +265,7 @@ func (e *record) scan(row pgx.Row) error {
 	var orderID uuid.NullUUID
 	var kind, resource, body, failure *string
 	var code *int
-	err := row.Scan(&e.Status, &e.hash, &orderID, &kind, &resource, &code, &body, &failure, &e.TraceID)
+	err := row.Scan(&e.Status, &e.hash, &orderID, &kind, &resource, &code, &body, &failure, &e.TraceID, &e.stale)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -282,6 +283,9 @@ func (r *Runner) replay(ctx context.Context, q store.Querier, c Claim, earlier r
 	id := c.Identity.ID()
 	if earlier.hash != c.Fingerprint {
 		return Outcome{}, keyReused(id)
+	}
+	if earlier.stale && earlier.Status == Completed { // the same answer as after retention has removed the row
+		return Outcome{}, Expired(id, earlier.Result.ResourceType+" "+earlier.Result.ResourceID)
 	}
 	if earlier.Status == Processing { // a system intent's row
 		return Outcome{}, inProgress(id)

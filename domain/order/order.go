@@ -84,9 +84,9 @@ func MarkPaid(ctx context.Context, tx pgx.Tx, o Order, paymentID uuid.UUID) erro
 	}
 	b := &pgx.Batch{}
 	b.Queue(`UPDATE orders SET status = 'PAID', paid_at = now() WHERE id = $1 AND status = 'AWAITING_PAYMENT'`, o.ID)
-	outbox.Queue(ctx, b, outbox.OrderPaid, "order.paid:"+o.ID.String(), o.ID)
+	event := outbox.Queue(ctx, b, outbox.OrderPaid, "order.paid:"+o.ID.String(), o.ID)
 	journal.Queue(ctx, b, journal.Entry{
-		Kind: "order.paid", OrderID: o.ID, PaymentID: paymentID, Detail: map[string]any{"from": o.State, "to": Paid},
+		Kind: "order.paid", OutboxID: event, OrderID: o.ID, PaymentID: paymentID, Detail: map[string]any{"from": o.State, "to": Paid},
 	})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("mark order paid: %w", err)

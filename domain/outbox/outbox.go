@@ -40,9 +40,12 @@ type Event struct {
 }
 
 // Queue appends an event to a batch. dedupe names the fact, e.g. "order.paid:<id>"; a known one stays as it is.
-func Queue(ctx context.Context, b *pgx.Batch, t Type, dedupe string, orderID uuid.UUID) {
+// It returns the event's ID, for the journal.
+func Queue(ctx context.Context, b *pgx.Batch, t Type, dedupe string, orderID uuid.UUID) uuid.UUID {
+	id := uuid.Must(uuid.NewV7())
 	b.Queue(`INSERT INTO outbox_events (id, dedupe_key, event_type, order_id, trace_id) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT ON CONSTRAINT one_event_per_fact DO NOTHING`, uuid.Must(uuid.NewV7()), dedupe, t, orderID, trace.ID(ctx))
+		ON CONFLICT ON CONSTRAINT one_event_per_fact DO NOTHING`, id, dedupe, t, orderID, trace.ID(ctx))
+	return id
 }
 
 // TakeDue locks at most limit due events for this transaction, oldest first.

@@ -87,7 +87,7 @@ func contradicts(p payment.Payment, r Refund, said provider.Refund) string {
 		return "currency_mismatch"
 	case said.Amount.Minor != r.Amount.Minor:
 		return "amount_mismatch"
-	case said.Reference != "" && said.Reference != r.ID.String():
+	case !r.External && said.Reference != "" && said.Reference != r.ID.String():
 		return "reference_mismatch"
 	case said.PaymentID != p.ProviderID:
 		return "other_payment_refunded"

@@ -52,13 +52,14 @@ type Refund struct {
 	Key         string // the provider's idempotency key
 	ProviderID  string // the provider's refund ID; "" until known
 	Failure     string // why it failed; "" unless it did
+	External    bool   // made at the provider, not by us: its reference is somebody else's
 }
 
 // lock reads one refund for a move. Its order and payment must be locked already.
 func lock(ctx context.Context, tx pgx.Tx, where string, arg any) (r Refund, err error) {
 	err = tx.QueryRow(ctx, `SELECT id, order_id, payment_id, operation_id, status, amount_minor, currency, provider_key,
-		coalesce(provider_refund_id, ''), coalesce(failure_code, '') FROM refunds WHERE `+where+` FOR UPDATE`, arg).
-		Scan(&r.ID, &r.OrderID, &r.PaymentID, &r.OperationID, &r.State, &r.Amount.Minor, &r.Amount.Currency, &r.Key, &r.ProviderID, &r.Failure)
+		coalesce(provider_refund_id, ''), coalesce(failure_code, ''), external FROM refunds WHERE `+where+` FOR UPDATE`, arg).
+		Scan(&r.ID, &r.OrderID, &r.PaymentID, &r.OperationID, &r.State, &r.Amount.Minor, &r.Amount.Currency, &r.Key, &r.ProviderID, &r.Failure, &r.External)
 	if err != nil {
 		return r, fmt.Errorf("lock refund: %w", err)
 	}

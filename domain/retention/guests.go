@@ -12,7 +12,7 @@ const here = `EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id AND s.expire
 func carts() rule {
 	return rule{
 		table: "carts", alias: "c", from: `carts c JOIN users u ON u.id = c.user_id AND u.role = 'guest'`,
-		old: `c.updated_at < now() - @guests::interval AND u.created_at < now() - @guests::interval`,
+		old:   `c.updated_at < now() - @guests::interval AND u.created_at < now() - @guests::interval`,
 		stays: `CASE WHEN c.status = 'ORDERED' THEN 'became an order' WHEN ` + here + ` THEN 'guest may come back' END`,
 		walk:  oldGuests(`c.user_id IN (SELECT id FROM walked)`),
 		locks: "c",

@@ -240,7 +240,7 @@ func stays(tables []retention.Table, name string) map[string]int64 {
 // all is the content of every table.
 func (s *shop) all(t *testing.T) (content string) {
 	t.Helper()
-	paymenttest.Read(t, s.db, `SELECT string_agg(table_name || ' ' || md5(query_to_xml('SELECT * FROM ' || table_name || ' ORDER BY 1::text, 2::text', false, false, '')::text),
+	paymenttest.Read(t, s.db, `SELECT string_agg(table_name || ' ' || md5(query_to_xml('SELECT string_agg(t::text, '','' ORDER BY t::text) FROM ' || table_name || ' t', false, false, '')::text),
 		E'\n' ORDER BY table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`, nil, &content)
 	return content
 }

@@ -36,9 +36,9 @@ type Config struct {
 }
 
 func (c Config) arguments() pgx.NamedArgs {
-	hours := func(d, standard time.Duration) time.Duration {
+	or := func(d, standard time.Duration) time.Duration {
 		if d == 0 {
-			return standard * time.Hour
+			return standard
 		}
 		return d
 	}
@@ -47,8 +47,9 @@ func (c Config) arguments() pgx.NamedArgs {
 		batch = 1000
 	}
 	return pgx.NamedArgs{
-		"operations": hours(c.Operations, 720), "incoming_events": hours(c.Events, 2160), "outbox_events": hours(c.Outbox, 720),
-		"journal": hours(c.Journal, 8760), "guests": hours(c.Guests, 720), "batch": batch, "system": operation.System,
+		"operations": or(c.Operations, 720*time.Hour), "incoming_events": or(c.Events, 2160*time.Hour),
+		"outbox_events": or(c.Outbox, 720*time.Hour), "journal": or(c.Journal, 8760*time.Hour), "guests": or(c.Guests, 720*time.Hour),
+		"batch": batch, "system": operation.System,
 	}
 }
 

@@ -28,7 +28,9 @@ type walk struct {
 }
 
 // rules in the order in which they run: journal entries go after what they tell of, guests after their baskets.
-func rules() []rule { return []rule{operations(), incomingEvents(), outboxEvents(), journal(), carts(), users()} }
+func rules() []rule {
+	return []rule{operations(), incomingEvents(), outboxEvents(), journal(), carts(), users()}
+}
 
 // held is why all rows of an order o stay; NULL if nothing holds them, as for rows without an order.
 const held = `CASE
@@ -87,6 +89,8 @@ func outboxEvents() rule {
 }
 
 // passing is the predicate of the index journal_passing: entries about rows that are removed some day.
+//
+//nolint:gosec // no credentials, whatever the name recalls
 const passing = `split_part(j.kind, '.', 1) IN ('operation', 'inbox', 'outbox', 'effect')`
 
 // journal: an entry stays as long as what it tells of. The plan foresees which operations and events go before it.

@@ -41,12 +41,13 @@ type Options struct {
 	Name        string        // application_name in pg_stat_activity; default "onefold"
 }
 
-// Open makes a pool whose sessions cannot hold locks for ever: statements end after 5 s, idle transactions after 10 s, and
+// Open makes a pool whose sessions cannot hold locks for ever: statements end after 5 s (or
+// a second after the lock timeout), idle transactions after 10 s, and
 // the server notices a vanished client. Times are scanned as UTC. The pool connects lazily; use Ping to wait for the server.
 func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("read database URL: %w", err)
+		return nil, fmt.Errorf("read database URL (DATABASE_URL): %w", err)
 	}
 	cfg.MaxConns = 16
 	if o.MaxConns > 0 {
@@ -64,7 +65,7 @@ func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	params := cfg.ConnConfig.RuntimeParams
 	params["application_name"] = name
-	params["statement_timeout"] = "5000"
+	params["statement_timeout"] = fmt.Sprint(max(5*time.Second, lock+time.Second).Milliseconds())
 	params["lock_timeout"] = fmt.Sprint(lock.Milliseconds())
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["client_connection_check_interval"] = "1000"

@@ -89,7 +89,6 @@ func (f fault) problem() *problem {
 	b.must(allowed == nil || slices.Contains(allowed, f.Do), "do", "possible", "This exchange cannot fail that way.")
 	b.must(f.Times >= 0, "times", "min=0", "Give 1 or more, or 0 for no limit.")
 	b.must(f.DelayMs >= 0 && f.delay() <= maxDelay, "delayMs", "range=0..600000", "Give up to ten minutes.")
-	b.must(f.Do != delay || f.DelayMs > 0, "delayMs", "required", "A delay needs its length.")
 	b.must(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status", "range=400..599", "Give an error status.")
 	return b.problem()
 }
