@@ -34,6 +34,7 @@ func each(t *testing.T, f func(t *testing.T, doc *goquery.Document, p page, html
 func TestNothingInline(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, doc *goquery.Document, _ page, html string) {
+		t.Helper()
 		require.Zero(t, doc.Find("[style], style").Length(), "inline style")
 		require.NotContains(t, html, "javascript:")
 		require.NotContains(t, html, "data:image")
@@ -57,6 +58,7 @@ func TestNothingInline(t *testing.T) {
 func TestFormsAreSafeToRepeat(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, doc *goquery.Document, _ page, _ string) {
+		t.Helper()
 		doc.Find("form").Each(func(_ int, s *goquery.Selection) {
 			if s.AttrOr("method", "get") != "post" {
 				require.Zero(t, s.Find("[name=csrf]").Length(), "a token in an address")
@@ -75,6 +77,7 @@ func TestFormsAreSafeToRepeat(t *testing.T) {
 func TestPagesAreWellFormed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, doc *goquery.Document, p page, html string) {
+		t.Helper()
 		require.Equal(t, 1, doc.Find("h1").Length(), "one h1")
 		require.Equal(t, 1, doc.Find("main#main").Length(), "one main")
 		require.NotEmpty(t, strings.TrimSpace(strings.TrimSuffix(doc.Find("head title").Text(), "· onefold")))
@@ -100,6 +103,7 @@ var keyLike = regexp.MustCompile(`\b(catalogue|product|cart|checkout|order|order
 func TestNoUntranslatedKeyOnAnyPage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, doc *goquery.Document, _ page, _ string) {
+		t.Helper()
 		doc.Find("code, script, [title]").RemoveAttr("title")
 		doc.Find("code").Remove()
 		text := doc.Find("body").Text()

@@ -28,6 +28,7 @@ import (
 	"onefold/domain/invariant"
 	"onefold/domain/money"
 	"onefold/domain/operation"
+	"onefold/domain/order"
 	"onefold/domain/outbox"
 	"onefold/domain/payment"
 	"onefold/domain/payment/paymenttest"
@@ -63,6 +64,7 @@ func TestExplore(t *testing.T) {
 		SELECT status || CASE WHEN needs_review THEN ' under review' ELSE '' END AS what, count(*) AS n FROM orders GROUP BY 1
 		UNION ALL SELECT 'payment ' || status, count(*) FROM payments GROUP BY 1
 		UNION ALL SELECT 'refund ' || status, count(*) FROM refunds GROUP BY 1
+		UNION ALL SELECT 'shipment ' || status, count(*) FROM shipments GROUP BY 1
 		UNION ALL SELECT 'event ' || status, count(*) FROM incoming_events GROUP BY 1
 		UNION ALL SELECT kind, count(*) FROM journal WHERE kind IN ('operation.late_owner', 'operation.postponed', 'payment.unknown') GROUP BY 1) x`).Scan(&reached))
 	t.Log("reached:", reached)
@@ -110,6 +112,12 @@ func (m *mortal) CancelPayment(ctx context.Context, key, id string) (provider.Pa
 	return p, err
 }
 
+func (m *mortal) CreateShipment(ctx context.Context, in provider.CreateShipment) (provider.Shipment, error) {
+	s, err := m.Client.CreateShipment(ctx, in)
+	m.after()
+	return s, err
+}
+
 func (m *mortal) CreateRefund(ctx context.Context, in provider.CreateRefund) (provider.Refund, error) {
 	r, err := m.Client.CreateRefund(ctx, in)
 	m.after()
@@ -150,7 +158,7 @@ func newWorld(t *testing.T) *world {
 	w.client = sim.New(sim.Config{BaseURL: server.URL, Secrets: []string{"secret"}, Timeout: 300 * time.Millisecond})
 	w.provider = &mortal{Client: w.client}
 	w.executor = &operation.Executor{
-		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.client, w.mailer, "http://shop.example", time.Hour),
+		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.provider, w.mailer, "http://shop.example", time.Hour),
 	}
 	w.applier = &payment.Applier{DB: w.pool, Providers: map[string]provider.Payments{w.client.Name(): w.client}, Refunds: refund.Apply, Shipments: fulfilment.ApplyShipment, MaxWaits: 50}
 	runner := &operation.Runner{DB: w.pool, Retention: time.Hour, Wait: 10 * time.Millisecond}
@@ -187,9 +195,14 @@ func (r *schedule) refused(err error) {
 func (r *schedule) place(t *rapid.T) {
 	quantity := rapid.IntRange(1, 2).Draw(t, "quantity")
 	key := r.user.String() + strconv.Itoa(rapid.IntRange(1, 3).Draw(t, "key"))
-	out, err := r.desk.Place(t.Context(), checkout.Command{
+	c := checkout.Command{
 		UserID: r.user, Key: key, Currency: "RUB", Email: "a@example.com", Locale: "en", Items: []checkout.Item{{ProductID: "pixel-orchard", Quantity: quantity}},
-	})
+	}
+	if rapid.Bool().Draw(t, "parcel") {
+		c.Items = append(c.Items, checkout.Item{ProductID: "slate-mug", Quantity: 6 * quantity}) // one parcel or two
+		c.Delivery = &order.Delivery{Method: "standard", Address: provider.Address{Name: "Ann", Line1: "1 Road", City: "Town", Postcode: "1000", Country: "DE"}}
+	}
+	out, err := r.desk.Place(t.Context(), c)
 	r.refused(err)
 	if err == nil && out.Failure == nil && !out.Replayed {
 		r.orders = append(r.orders, out.Result.OrderID)
@@ -255,7 +268,7 @@ func (r *schedule) post(path, body string) {
 }
 
 func (r *schedule) fault(t *rapid.T) {
-	on := rapid.SampledFrom([]string{"payments.create", "payments.get", "payments.cancel", "refunds.create", "refunds.get"}).Draw(t, "on")
+	on := rapid.SampledFrom([]string{"payments.create", "payments.get", "payments.cancel", "refunds.create", "refunds.get", "shipments.create", "shipments.get"}).Draw(t, "on")
 	do := rapid.SampledFrom([]string{
 		"drop_after", "error_after", "error_before", "error_sticky", "busy", "rate_limit", "not_found", "garbage", "reject",
 	}).Draw(t, "do")

@@ -90,6 +90,9 @@ func (r *Runner) Run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 // triesAtMost bounds how often a request starts again because others came and went before it.
 const triesAtMost = 20
 
+// cutsAtMost bounds how often it starts again because the answer to its COMMIT was lost.
+const cutsAtMost = 3
+
 func (r *Runner) run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	earlier, err := r.look(ctx, c)
 	if err != nil {
@@ -98,27 +101,30 @@ func (r *Runner) run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	if earlier.found {
 		return r.replay(ctx, r.DB, c, earlier)
 	}
-	mine := false
+	cut := 0 // commits whose answer was lost
 	for range triesAtMost {
 		out, err := r.try(ctx, c, work)
 		switch {
 		case errors.Is(err, store.ErrCommitUnknown):
-			mine = true
+			if cut++; cut == cutsAtMost {
+				return Outcome{}, commitUnknown(c, err)
+			}
 			continue
 		case errors.Is(err, errRaced):
 			stepAside(ctx)
 			continue
 		}
-		out.Replayed = out.Replayed && !mine
+		out.Replayed = out.Replayed && cut == 0
 		return out, err
 	}
-	if mine {
-		return Outcome{}, &fault.Error{
-			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
-			OperationID: c.Identity.ID().String(), Err: store.ErrCommitUnknown,
-		}
-	}
 	return Outcome{}, inProgress(c.Identity.ID())
+}
+
+func commitUnknown(c Claim, cause error) error {
+	return &fault.Error{
+		Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
+		OperationID: c.Identity.ID().String(), Err: cause,
+	}
 }
 
 // stepAside lets whoever was first store what came of it, instead of racing it for the identity.
