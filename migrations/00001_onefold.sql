@@ -222,6 +222,7 @@ CREATE UNIQUE INDEX one_open_payment ON payments (order_id) WHERE status IN ('CR
 CREATE UNIQUE INDEX one_payment_per_provider_object ON payments (provider_payment_id, provider) WHERE provider_payment_id IS NOT NULL;
 -- One attempt per wish to pay again, for ever.
 CREATE UNIQUE INDEX one_attempt_per_wish ON payments (requested_by) WHERE requested_by IS NOT NULL;
+CREATE INDEX payments_orphaned ON payments (order_id) WHERE orphaned_at IS NOT NULL;
 CREATE INDEX payments_recent ON payments (created_at, id);
 CREATE INDEX payments_unknown ON payments (updated_at, id) WHERE status = 'UNKNOWN';
 

@@ -77,7 +77,7 @@ func Plan(ctx context.Context, db store.DB, cfg Config) ([]Table, error) {
 		tables = nil
 		for _, sql := range []string{
 			"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-			fmt.Sprintf("SET LOCAL statement_timeout = %d", planWithin.Milliseconds()), "SET LOCAL jit = off",
+			fmt.Sprintf("SET LOCAL statement_timeout = %d", planWithin.Milliseconds()), "SET LOCAL work_mem = '64MB'", "SET LOCAL jit = off",
 		} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return fmt.Errorf("prepare plan: %w", err)

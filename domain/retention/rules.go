@@ -12,7 +12,7 @@ type rule struct {
 	stays string // the reason why an old row stays; NULL if it goes
 
 	walk  walk
-	guard string // condition that is asked only when a row goes: what had to go before it
+	goes  string // condition that is asked when an old row is about to go: nothing makes it stay
 	locks string // aliases of the rows that are locked while one goes
 	also  string // more common table expressions of the removal; doomed holds the IDs of what goes
 }
@@ -24,7 +24,7 @@ type walk struct {
 	at    string // time column
 	id    string
 	kind  string // type of id
-	match string // condition that finds the rule's rows by those walked over
+	match string // column by which the rule's rows are found
 }
 
 // rules in the order in which they run: journal entries go after what they tell of, guests after their baskets.
@@ -39,19 +39,20 @@ const held = `CASE
 	WHEN EXISTS (SELECT FROM incoming_events w WHERE w.order_id = o.id AND w.status = 'QUARANTINED') THEN 'order has a quarantined event'
 	WHEN o.status = 'AWAITING_PAYMENT' OR (o.status IN ('PAID', 'PARTIALLY_REFUNDED') AND o.fulfilled_at IS NULL)
 		OR EXISTS (SELECT FROM operations w WHERE w.order_id = o.id AND w.status = 'PROCESSING')
-		OR EXISTS (SELECT FROM outbox_events w WHERE w.order_id = o.id AND w.dispatched_at IS NULL)
+		OR EXISTS (SELECT FROM outbox_events w WHERE w.order_id = o.id AND w.dispatched_at IS NULL AND w.parked_at IS NULL)
 		OR EXISTS (SELECT FROM payments w WHERE w.order_id = o.id AND w.orphaned_at IS NOT NULL AND w.refunded_minor < w.amount_minor)
 	THEN 'order unfinished' END`
 
 func operations() rule {
 	const old = `op.created_at < now() - @operations::interval AND coalesce(op.completed_at, op.created_at) < now() - @operations::interval
 		AND coalesce(op.expires_at, op.created_at) <= now()`
+	stays := `CASE WHEN op.status = 'PROCESSING' THEN 'unfinished'
+		WHEN op.status = 'FAILED' AND op.user_id = @system AND NOT ` + fulfilment.Superseded + ` THEN 'failed for good'
+		ELSE ` + held + ` END`
 	return rule{
 		table: "operations", alias: "op", from: `operations op LEFT JOIN orders o ON o.id = op.order_id`, old: old,
-		stays: `CASE WHEN op.status = 'PROCESSING' THEN 'unfinished'
-			WHEN op.status = 'FAILED' AND op.user_id = @system AND NOT ` + fulfilment.Superseded + ` THEN 'failed for good'
-			ELSE ` + held + ` END`,
-		walk:  walk{"operations op", old, "op.created_at", "op.id", "uuid", `op.id IN (SELECT id FROM walked)`},
+		stays: stays, goes: `(` + stays + `) IS NULL`,
+		walk:  walk{"operations op", old, "op.created_at", "op.id", "uuid", "op.id"},
 		locks: "op",
 	}
 }
@@ -60,13 +61,14 @@ func operations() rule {
 func incomingEvents() rule {
 	const old = `e.received_at < now() - @incoming_events::interval
 		AND coalesce(e.processed_at, e.received_at) < now() - @incoming_events::interval`
+	stays := `CASE WHEN e.status = 'RECEIVED' THEN 'unfinished'
+		WHEN e.status = 'QUARANTINED' THEN 'quarantined'
+		WHEN EXISTS (SELECT FROM incoming_events c WHERE c.contradicts = e.id) THEN 'contradicted by a quarantined event'
+		ELSE ` + held + ` END`
 	return rule{
 		table: "incoming_events", alias: "e", from: `incoming_events e LEFT JOIN orders o ON o.id = e.order_id`, old: old,
-		stays: `CASE WHEN e.status = 'RECEIVED' THEN 'unfinished'
-			WHEN e.status = 'QUARANTINED' THEN 'quarantined'
-			WHEN EXISTS (SELECT FROM incoming_events c WHERE c.contradicts = e.id) THEN 'contradicted by a quarantined event'
-			ELSE ` + held + ` END`,
-		walk:  walk{"incoming_events e", old, "e.received_at", "e.id", "uuid", `e.id IN (SELECT id FROM walked)`},
+		stays: stays, goes: `(` + stays + `) IS NULL`,
+		walk:  walk{"incoming_events e", old, "e.received_at", "e.id", "uuid", "e.id"},
 		locks: "e",
 	}
 }
@@ -75,10 +77,11 @@ func incomingEvents() rule {
 func outboxEvents() rule {
 	const old = `x.created_at < now() - @outbox_events::interval
 		AND coalesce(x.dispatched_at, x.created_at) < now() - @outbox_events::interval`
+	stays := `CASE WHEN x.parked_at IS NOT NULL THEN 'parked' WHEN x.dispatched_at IS NULL THEN 'unfinished' ELSE ` + held + ` END`
 	return rule{
 		table: "outbox_events", alias: "x", from: `outbox_events x JOIN orders o ON o.id = x.order_id`, old: old,
-		stays: `CASE WHEN x.parked_at IS NOT NULL THEN 'parked' WHEN x.dispatched_at IS NULL THEN 'unfinished' ELSE ` + held + ` END`,
-		walk:  walk{"outbox_events x", old, "x.created_at", "x.id", "uuid", `x.id IN (SELECT id FROM walked)`},
+		stays: stays, goes: `(` + stays + `) IS NULL`,
+		walk:  walk{"outbox_events x", old, "x.created_at", "x.id", "uuid", "x.id"},
 		locks: "x, o",
 		also: `, noted AS (
 			UPDATE orders o SET outbox_removed = o.outbox_removed || d.types
@@ -103,8 +106,8 @@ func journal() rule {
 			WHEN EXISTS (SELECT FROM ` + op.from + ` WHERE op.id = j.operation_id AND ` + op.remains() + `) THEN 'operation is kept'
 			WHEN EXISTS (SELECT FROM ` + e.from + ` WHERE e.id = j.incoming_event_id AND ` + e.remains() + `) THEN 'event is kept'
 			ELSE ` + held + ` END`,
-		walk: walk{"journal j", passing + ` AND ` + old, "j.at", "j.id", "bigint", `j.id IN (SELECT id FROM walked)`},
-		guard: ` AND NOT EXISTS (SELECT FROM operations p WHERE p.id = j.operation_id)
+		walk: walk{"journal j", passing + ` AND ` + old, "j.at", "j.id", "bigint", "j.id"},
+		goes: passing + ` AND (` + held + `) IS NULL AND NOT EXISTS (SELECT FROM operations p WHERE p.id = j.operation_id)
 			AND NOT EXISTS (SELECT FROM incoming_events p WHERE p.id = j.incoming_event_id)`,
 		locks: "j",
 	}
