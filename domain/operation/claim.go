@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -157,19 +158,20 @@ func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
 		}
 		op := &Running{ID: c.Identity.ID(), Now: now, claim: c, retention: r.Retention}
 		result, err := work(tx, op)
+		if refusal := finalRefusal(c, err); refusal != nil {
+			out, err = r.refuse(ctx, tx, c, refusal)
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("%w%w", errWorking, err)
 		}
 		out = Outcome{ID: op.ID, Result: result, TraceID: trace.ID(ctx)}
 		return op.finish(ctx, tx, result)
 	})
-	var refusal *fault.Error
 	switch {
 	case err == nil:
 		crash.Point(crash.AfterCommit, string(c.Identity.Type))
 		return out, nil
-	case errors.As(err, &refusal) && isFinal(c, refusal):
-		return r.refuse(ctx, c, refusal)
 	case store.IsLockTimeout(err):
 		return Outcome{}, waitedInVain(c, err)
 	}
@@ -191,13 +193,13 @@ func (op *Running) finish(ctx context.Context, tx pgx.Tx, result Result) error {
 	return nil
 }
 
-func isFinal(c Claim, e *fault.Error) bool {
-	for _, code := range c.Final {
-		if e.Code == code && e.Kind == fault.Conflict {
-			return true
-		}
+// finalRefusal is err if it is a result that binds the key, else nil.
+func finalRefusal(c Claim, err error) *fault.Error {
+	e, ok := fault.Of(err)
+	if ok && e.Kind == fault.Conflict && slices.Contains(c.Final, e.Code) {
+		return e
 	}
-	return false
+	return nil
 }
 
 // claimOrReplay takes the identity, or fills replayed with what an earlier try left there.
@@ -261,6 +263,9 @@ func (r *Runner) claim(ctx context.Context, tx pgx.Tx, c Claim, earlier *record)
 		c.Reads(b)
 	}
 	b.Queue(`SET LOCAL lock_timeout TO DEFAULT`)
+	if len(c.Final) > 0 {
+		b.Queue(`SAVEPOINT before_work`) // a final refusal goes back to here and keeps the locks
+	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return false, now, fmt.Errorf("claim operation: %w", err)
 	}
@@ -316,37 +321,24 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// refuse stores a final business refusal as the result of the key; a twin that got through meanwhile wins.
-func (r *Runner) refuse(ctx context.Context, c Claim, refusal *fault.Error) (Outcome, error) {
-	var out Outcome
-	err := store.InTx(ctx, r.DB, func(tx pgx.Tx) error {
-		won, _, err := r.claimOrReplay(ctx, tx, c, &out)
-		if err != nil || !won {
-			return err
-		}
-		id := c.Identity.ID()
-		tag, err := tx.Exec(ctx, `INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, failure_code, response_code,
-				response_body, trace_id, completed_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, 'FAILED', 1, $7, 409, $8, $9, now(), now() + $10::interval)
-			ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
-			id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, refusal.Code, refusal.Message, trace.ID(ctx), r.Retention)
-		if err != nil {
-			return fmt.Errorf("store refusal: %w", err)
-		}
-		if err := once(tag); err != nil {
-			return err
-		}
-		failure := *refusal
-		failure.OperationID = id.String()
-		out = Outcome{ID: id, Failure: &failure, TraceID: trace.ID(ctx)}
-		return journal.Append(ctx, tx, journal.Entry{
-			Kind: "operation.failed", OperationID: id, Detail: map[string]any{"code": refusal.Code},
-		})
-	})
-	if store.IsLockTimeout(err) {
-		return Outcome{}, waitedInVain(c, err)
+// refuse undoes the work and stores the refusal as the key's result, under the same locks: a twin never gets in between.
+func (r *Runner) refuse(ctx context.Context, tx pgx.Tx, c Claim, refusal *fault.Error) (Outcome, error) {
+	id := c.Identity.ID()
+	b := &pgx.Batch{}
+	b.Queue(`ROLLBACK TO SAVEPOINT before_work`)
+	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, failure_code, response_code,
+			response_body, trace_id, completed_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 'FAILED', 1, $7, 409, $8, $9, now(), now() + $10::interval)
+		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
+		id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, refusal.Code, refusal.Message, trace.ID(ctx),
+		r.Retention).Exec(once)
+	journal.Queue(ctx, b, journal.Entry{Kind: "operation.failed", OperationID: id, Detail: map[string]any{"code": refusal.Code}})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return Outcome{}, fmt.Errorf("store refusal: %w", err)
 	}
-	return out, err
+	failure := *refusal
+	failure.OperationID = id.String()
+	return Outcome{ID: id, Failure: &failure, TraceID: trace.ID(ctx)}, nil
 }
 
 // recordAbsorbed keeps what was turned away: support looks at it, and nothing else remembers it. It is written outside the
