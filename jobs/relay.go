@@ -112,7 +112,7 @@ func (j *Jobs) dispatchEvents(ctx context.Context, tx pgx.Tx) (int, error) {
 // that ends the round and counts for no event.
 func (j *Jobs) dispatchAlone(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
 	err := dispatch(ctx, tx, e.Type, []outbox.Event{e})
-	if err == nil || store.IsLockTimeout(err) || store.IsRetryable(err) || store.IsUnavailable(err) {
+	if err == nil || store.IsTransient(err) {
 		return err
 	}
 	return outbox.Failed(ctx, tx, e, err, operation.Backoff(e.Attempts))

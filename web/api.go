@@ -121,8 +121,8 @@ func (h *Handlers) key(c *fiber.Ctx) (string, error) {
 // collections say where a new resource can be read.
 var collections = map[string]string{"order": "/api/orders/", "payment": "/api/payments/"} //nolint:gochecknoglobals // a table
 
-// answer writes a command's outcome: the same bytes for every try at the same intent.
-func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
+// mark says on an answer whose it is and whether it is a repeat; what is new may have made something due.
+func (h *Handlers) mark(c *fiber.Ctx, out operation.Outcome) {
 	c.Set("Operation-Id", out.ID.String())
 	if out.Replayed {
 		c.Set("Idempotent-Replayed", "true")
@@ -130,6 +130,11 @@ func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
 	} else {
 		h.Wake()
 	}
+}
+
+// answer writes a command's outcome: the same bytes for every try at the same intent.
+func (h *Handlers) answer(c *fiber.Ctx, out operation.Outcome) error {
+	h.mark(c, out)
 	if out.Failure != nil {
 		return writeProblem(c, out.Failure, out.TraceID)
 	}

@@ -1,7 +1,10 @@
 package web
 
 import (
+	"context"
+
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"onefold/domain/checkout"
 	"onefold/domain/operation"
@@ -45,11 +48,7 @@ func (h *Handlers) apiOrderPlace(c *fiber.Ctx) error {
 
 // apiOrder: GET /api/orders/{id}.
 func (h *Handlers) apiOrder(c *fiber.Ctx) error {
-	id, err := paramID(c, "order")
-	if err != nil {
-		return err
-	}
-	o, err := checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
+	o, err := h.ownOrder(c)
 	if err != nil {
 		return err
 	}
@@ -58,6 +57,18 @@ func (h *Handlers) apiOrder(c *fiber.Ctx) error {
 
 // apiPaymentRetry: POST /api/orders/{id}/payments.
 func (h *Handlers) apiPaymentRetry(c *fiber.Ctx) error {
+	return h.orderCommand(c, checkout.RetryPayment, h.Desk.Retry)
+}
+
+// apiOrderCancel: POST /api/orders/{id}/cancel.
+func (h *Handlers) apiOrderCancel(c *fiber.Ctx) error {
+	return h.orderCommand(c, checkout.CancelOrder, h.Desk.Cancel)
+}
+
+// orderCommand runs a command that needs nothing but an order and a key.
+func (h *Handlers) orderCommand(
+	c *fiber.Ctx, t operation.Type, run func(ctx context.Context, userID, orderID uuid.UUID, key string) (operation.Outcome, error),
+) error {
 	key, err := h.key(c)
 	if err != nil {
 		return err
@@ -66,8 +77,9 @@ func (h *Handlers) apiPaymentRetry(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	identify(c, operation.Identity{User: currentUser(c).ID, Type: checkout.RetryPayment, Target: "order:" + id.String(), Key: key})
-	out, err := h.Desk.Retry(c.UserContext(), currentUser(c).ID, id, key)
+	user := currentUser(c).ID
+	identify(c, operation.Identity{User: user, Type: t, Target: "order:" + id.String(), Key: key})
+	out, err := run(c.UserContext(), user, id, key)
 	if err != nil {
 		return err
 	}

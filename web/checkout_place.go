@@ -87,17 +87,7 @@ func (h *Handlers) checkoutPlace(c *fiber.Ctx) error {
 	if err != nil {
 		return h.refuseCheckout(c, ca, form, err)
 	}
-	return h.placed(c, out)
-}
-
-func (h *Handlers) placed(c *fiber.Ctx, out operation.Outcome) error {
-	c.Set("Operation-Id", out.ID.String())
-	if out.Replayed {
-		c.Set("Idempotent-Replayed", "true")
-		h.Metrics.absorbed.WithLabelValues("operation").Inc()
-	} else {
-		h.Wake()
-	}
+	h.mark(c, out)
 	return redirect(c, path.Order(out.Result.ResourceID))
 }
 

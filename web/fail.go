@@ -64,7 +64,7 @@ func understand(err error) *fault.Error {
 			return fault.New(fault.Invalid, "BAD_REQUEST", "The request could not be read.")
 		}
 	}
-	if store.IsUnavailable(err) || store.IsLockTimeout(err) || store.IsRetryable(err) {
+	if store.IsTransient(err) {
 		return &fault.Error{
 			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.", RetryAfter: time.Second, Err: err,
 		}

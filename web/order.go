@@ -26,15 +26,20 @@ import (
 
 // order: GET /orders/{id} is the only place that tells the truth about an order.
 func (h *Handlers) order(c *fiber.Ctx) error {
-	id, err := paramID(c, "order")
-	if err != nil {
-		return err
-	}
-	o, err := checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
+	o, err := h.ownOrder(c)
 	if err != nil {
 		return err
 	}
 	return h.render(c, fiber.StatusOK, shop.Order(h.page(c), h.orderModel(c, o)))
+}
+
+// ownOrder is the order that the address names, if it is the visitor's.
+func (h *Handlers) ownOrder(c *fiber.Ctx) (checkout.Order, error) {
+	id, err := paramID(c, "order")
+	if err != nil {
+		return checkout.Order{}, err
+	}
+	return checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
 }
 
 func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
@@ -148,18 +153,14 @@ func orZero(t *time.Time) (zero time.Time) {
 
 // orderPay: GET /orders/{id}/pay leads to the hosted page while there is something to pay; it changes nothing.
 func (h *Handlers) orderPay(c *fiber.Ctx) error {
-	id, err := paramID(c, "order")
-	if err != nil {
-		return err
-	}
-	o, err := checkout.Find(c.UserContext(), h.DB, currentUser(c).ID, id)
+	o, err := h.ownOrder(c)
 	if err != nil {
 		return err
 	}
 	if last := o.Payments[len(o.Payments)-1]; last.Status == payment.Pending && last.ConfirmationURL != "" {
 		return c.Redirect(last.ConfirmationURL, fiber.StatusSeeOther)
 	}
-	return c.Redirect(path.Order(id.String()), fiber.StatusSeeOther)
+	return c.Redirect(path.Order(o.ID.String()), fiber.StatusSeeOther)
 }
 
 // payReturn: GET /pay/return believes nothing that stands in the address; the order's page shows what is known.

@@ -58,13 +58,21 @@ var errRaced = errors.New("identity was taken meanwhile")
 // Complete queues the operation's row, which appears finished: a local operation is never seen half done.
 func (op *Running) Complete(ctx context.Context, b *pgx.Batch, r Result) {
 	op.completed = true
-	i := op.claim.Identity
+	queueEnded(ctx, b, op.claim, r, nil, op.retention)
+}
+
+// queueEnded inserts a finished row: COMPLETED with its resource, or FAILED with the code of its refusal.
+func queueEnded(ctx context.Context, b *pgx.Batch, c Claim, r Result, failure *string, retention time.Duration) {
+	i, status := c.Identity, Completed
+	if failure != nil {
+		status = Failed
+	}
 	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, order_id, resource_type, resource_id,
-			response_code, response_body, trace_id, completed_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, 'COMPLETED', 1, $7, $8, $9, $10, $11, $12, now(), now() + $13::interval)
+			response_code, response_body, failure_code, trace_id, completed_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, nullif($9, ''), nullif($10, ''), $11, $12, $13, $14, now(), now() + $15::interval)
 		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
-		op.ID, i.User, i.Type, i.Target, i.Key, op.claim.Fingerprint, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil},
-		r.ResourceType, r.ResourceID, r.Code, r.Body, trace.ID(ctx), op.retention).Exec(once)
+		i.ID(), i.User, i.Type, i.Target, i.Key, c.Fingerprint, status, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil},
+		r.ResourceType, r.ResourceID, r.Code, r.Body, failure, trace.ID(ctx), retention).Exec(once)
 }
 
 // once insists that a statement wrote its row.
@@ -108,7 +116,7 @@ func (r *Runner) run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 		switch {
 		case errors.Is(err, store.ErrCommitUnknown):
 			if cut++; cut == cutsAtMost {
-				return Outcome{}, commitUnknown(c, err)
+				return Outcome{}, unavailable(c, err)
 			}
 			continue
 		case errors.Is(err, errRaced):
@@ -121,10 +129,11 @@ func (r *Runner) run(ctx context.Context, c Claim, work Work) (Outcome, error) {
 	return Outcome{}, inProgress(c.Identity.ID())
 }
 
-func commitUnknown(c Claim, cause error) error {
+// unavailable is the answer when the database decided nothing: the same request may succeed later.
+func unavailable(c Claim, cause error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
-		OperationID: c.Identity.ID().String(), Err: cause,
+		RetryAfter: time.Second, OperationID: c.Identity.ID().String(), Err: cause,
 	}
 }
 
@@ -224,8 +233,9 @@ func (r *Runner) claimOrReplay(ctx context.Context, tx pgx.Tx, c Claim, replayed
 	}
 }
 
-// outlast tells a key that runs with other content from one whose runner is just going away. A transaction that ends gives its locks back one by one, so a twin can hold the first while the
-// second is still on its way; it needs microseconds for that. After success the identity is ours to claim.
+// outlast tells a key that runs with other content from one whose runner is just going away. A transaction that ends gives its
+// locks back one by one, so a twin can hold the first while the second is still on its way; it needs microseconds for that.
+// After success the identity is ours to claim.
 func outlast(ctx context.Context, tx pgx.Tx, id ID) error {
 	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1) FROM set_config('lock_timeout', '100ms', true)`, lockNumber(id))
 	if store.IsLockTimeout(err) {
@@ -326,12 +336,7 @@ func (r *Runner) refuse(ctx context.Context, tx pgx.Tx, c Claim, refusal *fault.
 	id := c.Identity.ID()
 	b := &pgx.Batch{}
 	b.Queue(`ROLLBACK TO SAVEPOINT before_work`)
-	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, failure_code, response_code,
-			response_body, trace_id, completed_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, 'FAILED', 1, $7, 409, $8, $9, now(), now() + $10::interval)
-		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
-		id, c.Identity.User, c.Identity.Type, c.Identity.Target, c.Identity.Key, c.Fingerprint, refusal.Code, refusal.Message, trace.ID(ctx),
-		r.Retention).Exec(once)
+	queueEnded(ctx, b, c, Result{Code: 409, Body: refusal.Message}, &refusal.Code, r.Retention)
 	journal.Queue(ctx, b, journal.Entry{Kind: "operation.failed", OperationID: id, Detail: map[string]any{"code": refusal.Code}})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return Outcome{}, fmt.Errorf("store refusal: %w", err)
@@ -381,10 +386,7 @@ func inProgress(id ID) error {
 // waitedInVain tells a twin that did not end in time from a row lock that somebody else holds.
 func waitedInVain(c Claim, cause error) error {
 	if errors.Is(cause, errWorking) {
-		return &fault.Error{
-			Kind: fault.Unavailable, Code: "TEMPORARILY_UNAVAILABLE", Message: "Please send the same request again.",
-			RetryAfter: time.Second, OperationID: c.Identity.ID().String(), Err: cause,
-		}
+		return unavailable(c, cause)
 	}
 	return inProgress(c.Identity.ID())
 }

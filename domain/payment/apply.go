@@ -42,12 +42,9 @@ func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
 		}
 		trace.Note(ctx, slog.String("payment_id", verdict.PaymentID.String()), slog.String("order_id", verdict.OrderID.String()),
 			slog.String("verdict", string(verdict.Status)))
-		if wait {
-			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
-		}
-		return inbox.Conclude(ctx, tx, e, verdict)
+		return closeOrWait(ctx, tx, e, verdict, wait)
 	})
-	if err == nil || store.IsUnavailable(err) || store.IsRetryable(err) || store.IsLockTimeout(err) {
+	if err == nil || store.IsTransient(err) {
 		return err
 	}
 	return errors.Join(err, a.setBack(ctx, id))
@@ -64,11 +61,15 @@ func (a *Applier) setBack(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		if wait {
-			return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
-		}
-		return inbox.Conclude(ctx, tx, e, verdict)
+		return closeOrWait(ctx, tx, e, verdict, wait)
 	})
+}
+
+func closeOrWait(ctx context.Context, tx pgx.Tx, e inbox.Event, v inbox.Verdict, wait bool) error {
+	if wait {
+		return inbox.Wait(ctx, tx, e, operation.Backoff(e.Attempts))
+	}
+	return inbox.Conclude(ctx, tx, e, v)
 }
 
 func (a *Applier) judge(ctx context.Context, tx pgx.Tx, e inbox.Event) (v inbox.Verdict, wait bool, err error) {

@@ -69,20 +69,7 @@ func (w Watcher) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation)
 	}}, operation.End{}, nil
 }
 
-// lockWatched finds the attempt whose watch op is: its number is the last part of the key.
+// lockWatched finds the attempt whose watch op is by op's key (see watchKey).
 func lockWatched(ctx context.Context, tx pgx.Tx, op operation.Operation) (Payment, error) {
-	attempts, err := tx.Query(ctx, `SELECT attempt FROM payments WHERE order_id = $1`, op.OrderID)
-	if err != nil {
-		return Payment{}, fmt.Errorf("list attempts: %w", err)
-	}
-	numbers, err := pgx.CollectRows(attempts, pgx.RowTo[int])
-	if err != nil {
-		return Payment{}, fmt.Errorf("read attempts: %w", err)
-	}
-	for _, n := range numbers {
-		if watchID(op.OrderID.UUID, n) == op.ID {
-			return lock(ctx, tx, `order_id = $1 AND attempt = $2`, op.OrderID, n)
-		}
-	}
-	return Payment{}, fmt.Errorf("no attempt for operation %s", op.ID)
+	return lock(ctx, tx, `order_id = $1 AND 'payment:watch:order:' || order_id || ':' || attempt = $2`, op.OrderID, op.Key)
 }

@@ -161,6 +161,10 @@ func IsRetryable(err error) bool {
 // IsLockTimeout reports that a row lock or a twin's unfinished insert was waited for in vain (55P03).
 func IsLockTimeout(err error) bool { return SQLSTATE(err) == "55P03" }
 
+// IsTransient reports a failure of the moment, which says nothing about what was asked: unreachable, retryable, or a lock that
+// was waited for in vain.
+func IsTransient(err error) bool { return IsUnavailable(err) || IsRetryable(err) || IsLockTimeout(err) }
+
 // IsUnavailable reports that the database could not be reached or is shutting down, as opposed to refusing the statement.
 func IsUnavailable(err error) bool {
 	if err == nil {
