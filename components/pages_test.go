@@ -98,7 +98,7 @@ func TestPagesAreWellFormed(t *testing.T) {
 	})
 }
 
-var keyLike = regexp.MustCompile(`\b(catalogue|product|cart|checkout|order|orders|conflict|error|nav|console|col|intent|search|sign_in|status|next|effect|lane|theme|lang|time|field|pager|copy|notice|journal)\.[a-z_]+(\.[a-z_A-Z]+)*\b`)
+var keyLike = regexp.MustCompile(`\b(catalogue|product|cart|checkout|order|orders|conflict|error|nav|console|col|intent|search|sign_in|status|next|effect|lane|theme|lang|time|field|pager|copy|notice|journal|act|guard|queue|run|batch|work|alike|lease|bulk|audit|kind|case)\.[a-z_]+(\.[a-z_A-Z]+)*\b`)
 
 func TestNoUntranslatedKeyOnAnyPage(t *testing.T) {
 	t.Parallel()

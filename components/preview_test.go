@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestPreview(t *testing.T) {
 	}
 	assets := filepath.Join(dir, "assets")
 	require.NoError(t, os.MkdirAll(assets, 0o755))
-	for _, file := range []string{"css/app.css", "js/app.js", "icons.svg", "icon.svg"} {
+	for _, file := range []string{"css/app.css", "css/console.css", "css/intent.css", "js/app.js", "js/console.js", "icons.svg", "icon.svg"} {
 		content, err := os.ReadFile(filepath.Join("..", "static", file))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(assets, filepath.Base(file)), content, 0o600))
@@ -50,5 +51,5 @@ func render(t *testing.T, l i18n.Lang, p page) []byte {
 }
 
 func pages(l i18n.Lang) []page {
-	return append(append(shopPages(l), orderPages(l)...), consolePages(l)...)
+	return slices.Concat(shopPages(l), orderPages(l), consolePages(l), framePages(l), operatorPages(l))
 }

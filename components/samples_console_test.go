@@ -5,7 +5,6 @@ import (
 
 	"onefold/components/console"
 	"onefold/components/i18n"
-	"onefold/components/layout"
 	"onefold/components/path"
 	"onefold/components/ui"
 )
@@ -15,18 +14,11 @@ const (
 	operationID = "8c5d0a7e-2b1f-5e34-a6c9-0f4d7b3e9a12"
 )
 
-func consolePage(section string) layout.ConsolePage {
-	p := layout.ConsolePage{Page: shopPage(), Env: "demo", Section: section, At: now, River: true}
-	p.Return = path.ConsoleOperations()
-	p.Counts = layout.Counts{Operations: layout.Count{N: 2}, Payments: layout.Count{N: 1, Over: true}}
-	return p
-}
-
 func consolePages(l i18n.Lang) []page {
 	return []page{
 		{name: "console-sign-in", body: console.SignIn(guestPage(), console.SignInModel{})},
 		{name: "console-overview", body: console.Overview(consolePage("overview"), overview())},
-		{name: "console-overview-calm", body: console.Overview(consolePage("overview"), console.OverviewModel{Queues: []console.Queue{{Name: "unknown_payments"}}})},
+		{name: "console-overview-calm", body: console.Overview(calm(consolePage("overview")), console.OverviewModel{Queues: []console.Queue{{Name: "unknown_payments", Limit: time.Hour}}})},
 		{name: "console-refused", body: console.Refused(shopPage(), console.ErrorModel{Title: i18n.In(l, "error.403.title"), Detail: i18n.In(l, "error.role", "viewer", "shopper"), Reference: trace})},
 		{name: "console-operations", body: console.Operations(consolePage("operations"), operations())},
 		{name: "console-operations-empty", body: console.Operations(consolePage("operations"), console.OperationsModel{})},
@@ -38,11 +30,11 @@ func consolePages(l i18n.Lang) []page {
 		{name: "console-intent-unknown", body: console.Intent(consolePage("operations"), intentUnknown())},
 		{name: "console-intent-bad", body: console.Intent(consolePage("operations"), intentBad(l))},
 		{name: "console-search", body: console.Search(consolePage(""), console.SearchModel{})},
-		{name: "console-search-none", body: console.Search(consolePage(""), console.SearchModel{Query: "evt_5814"})},
-		{name: "console-search-several", body: console.Search(consolePage(""), console.SearchModel{Query: "checkout-1", Matches: []console.Match{
+		{name: "console-search-none", body: console.Search(consolePage(""), console.SearchModel{Query: "evt_5814", Kinds: []string{"order", "operation", "key", "event"}, Near: []console.Match{{Kind: "event", What: "evt_58140", URL: path.ConsoleIntent(orderID)}}})},
+		{name: "console-search-several", body: console.Search(consolePage(""), console.SearchModel{Query: "checkout-1", Groups: []console.Group{{Kind: "key", Matches: []console.Match{
 			{Kind: "operation", ID: operationID, Entity: "operation", State: "COMPLETED", URL: path.ConsoleIntent(operationID)},
 			{Kind: "order", ID: orderID, Entity: "order", State: "PAID", URL: path.ConsoleIntent(orderID)},
-		}})},
+		}}}})},
 		{name: "console-error", body: console.Error(consolePage(""), console.ErrorModel{Title: i18n.In(l, "error.403.title"), Detail: i18n.In(l, "error.403.text"), Reference: trace})},
 	}
 }
@@ -62,16 +54,6 @@ func operations() console.OperationsModel {
 			r.State, r.Result, r.OrderID = "FAILED", "OUT_OF_STOCK", ""
 		}
 		m.Rows = append(m.Rows, r)
-	}
-	return m
-}
-
-func overview() console.OverviewModel {
-	m := console.OverviewModel{Latest: operations().Rows[:6]}
-	for i, name := range []string{"unknown_payments", "stuck_operations", "failed_effects", "quarantined_events", "parked_events", "orders_in_review"} {
-		m.Queues = append(m.Queues, console.Queue{
-			Name: name, N: i % 3 * 7, More: i == 5, Age: time.Duration(i*i+1) * time.Minute, Oldest: now.Add(-time.Duration(i*i+1) * time.Minute), Over: i == 4, URL: path.ConsoleOperations(),
-		})
 	}
 	return m
 }

@@ -28,7 +28,7 @@ func order(l i18n.Lang, s shop.State) shop.OrderModel {
 		Reference: trace, RetryKey: "retry-key", Progress: steps(s),
 		Status: shop.StatusCard{
 			State: s, Amount: totals(l).Total, Until: now.Add(28 * time.Minute), Mail: "a•••@example.test",
-			NextCheck: now.Add(14 * time.Second), PollEvery: shop.PollEvery(s, 0), CheckedAt: now,
+			NextCheck: now.Add(14 * time.Second), PollEvery: shop.PollEvery(s, 0), CheckedAt: now, PaysAt: "pay.example.com", Reason: shop.ReasonBank,
 			CanCancel: s == shop.AwaitingPayment || s == shop.Declined,
 		},
 	}

@@ -21,7 +21,7 @@ type page struct {
 var now = time.Date(2026, 11, 29, 18, 42, 7, 0, time.UTC)
 
 func shopPage() layout.Page {
-	return layout.Page{CSRF: "csrf-token", Return: path.Home(), Basket: 3, User: layout.User{Email: "ada@example.test", Role: "operator"}}
+	return layout.Page{CSRF: "csrf-token", Return: path.Home(), Basket: 3, Currency: "RUB", Currencies: []string{"RUB", "KWD"}, User: layout.User{Email: "ada@example.test", Role: "operator"}}
 }
 
 func guestPage() layout.Page {
@@ -76,9 +76,10 @@ func shopPages(l i18n.Lang) []page {
 	noticed := person
 	noticed.Notice = layout.Notice{Text: i18n.In(l, "notice.added", products(l)[0].Name), Link: path.Cart(), Label: i18n.In(l, "notice.basket")}
 	cart := shop.CartModel{Lines: lines(l), Totals: totals(l)}
-	cart.Lines[1].Warning = name(l, "The price has changed since you added it", "Цена изменилась с момента добавления")
+	cart.Lines[1].Warnings = []string{name(l, "The price has changed, it was RUB 2,490.00", "Цена изменилась, была 2 490,00 ₽")}
 	return []page{
-		{name: "catalogue", body: shop.Catalogue(noticed, shop.CatalogueModel{Products: products(l)})},
+		{name: "catalogue", body: shop.Catalogue(noticed, shop.CatalogueModel{Products: products(l), All: 9})},
+		{name: "catalogue-none", body: shop.Catalogue(guest, shop.CatalogueModel{All: 9, Text: "x", Kind: "physical", InStock: true})},
 		{name: "catalogue-empty", body: shop.Catalogue(guest, shop.CatalogueModel{})},
 		{name: "product", body: shop.Product(guest, shop.ProductModel{ProductCard: products(l)[0], Description: []string{name(l, "Opens any file at once, saves as you type and never asks you to sign in again.", "Мгновенно открывает любой файл, сохраняет на лету и не просит входить снова.")}})},
 		{name: "product-out", body: shop.Product(person, shop.ProductModel{ProductCard: products(l)[7]})},
@@ -97,11 +98,15 @@ func shopPages(l i18n.Lang) []page {
 			Rows:   []shop.Difference{{Label: lines(l)[0].Name, Before: "× 2", After: "× 3"}, {Label: lines(l)[1].Name, Before: "× 1"}},
 			Before: totals(l).Total, After: name(l, "RUB 13,473.00", "13 473,00 ₽"),
 		})},
+		{name: "conflict-open", body: shop.OpenOrder(person, shop.OpenOrderModel{OrderID: "o1", Number: "1042", PlacedAt: now, Total: totals(l).Total, Unknown: true, Key: "k"})},
+		{name: "find-order", body: shop.FindOrder(guest, shop.FindOrderModel{OrderID: "o1"})},
+		{name: "find-order-wrong", body: shop.FindOrder(guest, shop.FindOrderModel{OrderID: "o1", Email: shop.Typed{Value: "ada@example.test", Error: i18n.In(l, "find.wrong")}})},
 		{name: "orders", body: shop.Orders(person, orders(l))},
 		{name: "orders-empty", body: shop.Orders(guest, shop.OrdersModel{})},
 		{name: "sign-in", body: shop.SignIn(guest, shop.SignInModel{})},
 		{name: "sign-in-wrong", body: shop.SignIn(guest, shop.SignInModel{Email: shop.Typed{Value: "ada@example.test"}, Errors: []ui.FieldError{{Field: "email", Message: name(l, "E-mail or password is wrong", "Неверная почта или пароль")}}})},
 		{name: "error-404", body: shop.Error(guest, shop.ErrorModel{Status: 404, Reference: trace})},
+		{name: "error-410-ordered", body: shop.Error(guest, shop.ErrorModel{Status: 410, Money: shop.MoneyNone, OrderID: "o1", Detail: i18n.In(l, "error.410.ordered")})},
 		{name: "error-410", body: shop.Error(guest, shop.ErrorModel{Status: 410, Money: shop.MoneyNone})},
 		{name: "error-503", body: shop.Error(person, shop.ErrorModel{Status: 503, Money: shop.MoneyOnce, Reference: trace, Retry: path.Checkout("k")})},
 	}

@@ -33,22 +33,57 @@ func intentOf(state string) func(*stage) string {
 
 var pages = []shown{
 	{name: "catalogue", address: at("/")},
+	{name: "catalogue-found", address: at("/?q=paper&kind=physical&stock=1")},
+	{name: "catalogue-none", address: at("/?q=nothing-like-it")},
+	{name: "catalogue-yen", address: at("/"), press: func(v *visitor) { v.chooses("JPY") }},
+	{name: "product-delivered", address: at("/products/slate-mug"), press: func(v *visitor) { v.chooses("RUB") }},
 	{name: "product", address: at("/products/" + sold)},
 	{name: "product-sold-out", address: at("/products/aurora-synth")},
 	{name: "basket-empty", address: at("/cart")},
 	{name: "basket", role: "buyer", address: at("/cart")},
+	{name: "basket-changed", role: "buyer", address: func(s *stage) string {
+		s.exec(`UPDATE cart_items SET seen_price_minor = 199000 WHERE product_id = $1`, sold)
+		return "/cart"
+	}},
 	{name: "checkout", role: "buyer", address: at("/checkout")},
 	{name: "checkout-errors", role: "buyer", address: at("/checkout"), expect: "status of 422", press: func(v *visitor) {
 		v.fill("email", "not an address")
 		v.click("pay-button")
 		v.see("error-summary")
 	}},
+	{name: "checkout-delivery", role: "carrier", address: at("/checkout")},
+	{name: "checkout-delivery-errors", role: "carrier", address: at("/checkout"), expect: "status of 422", press: func(v *visitor) {
+		v.click("pay-button")
+		v.see("error-summary")
+	}},
+	{name: "conflict-basket", role: "buyer", address: at("/checkout"), expect: "status of 409", press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=seen]').value = 'lumen-notes 3 2490.00\nslate-mug 1 1290.00', document.querySelector('[name=basket]').value = 'x'`))
+		v.fill("email", "ann@example.org")
+		v.click("pay-button")
+		v.see("conflict-basket")
+	}},
+	{name: "conflict-other", role: "twin", address: at("/checkout"), expect: "status of 409", press: func(v *visitor) {
+		v.fill("email", "ann@example.org")
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=key]').remove(), document.querySelector('[data-testid=checkout-form]').action = localStorage.ordered`))
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-testid=checkout-form]').submit()`))
+		v.see("conflict-other")
+	}},
+	{name: "conflict-open", role: "twin", address: at("/checkout"), expect: "status of 409", press: func(v *visitor) {
+		v.fill("email", "ann@example.org")
+		v.click("pay-button")
+		v.see("conflict-open")
+	}},
+	{name: "order-preparing", role: "shopper", address: orderIn("PREPARING")},
+	{name: "order-unknown-long", role: "shopper", address: orderIn("UNKNOWN_LONG")},
+	{name: "order-paid", role: "shopper", address: orderIn("PAID")},
+	{name: "order-canceled", role: "shopper", address: orderIn("GIVEN UP")},
 	{name: "order-awaiting-payment", role: "shopper", address: orderIn("PENDING")},
 	{name: "order-unknown", role: "shopper", address: orderIn("UNKNOWN")},
 	{name: "order-declined", role: "shopper", address: orderIn("CANCELED")},
 	{name: "order-fulfilled", role: "shopper", address: orderIn("SUCCEEDED")},
 	{name: "orders", role: "shopper", address: at("/orders")},
 	{name: "orders-empty", address: at("/orders")},
+	{name: "order-find", address: orderIn("PENDING"), expect: "status of 404"},
 	{name: "sign-in", address: at("/sign-in")},
 	{name: "sign-in-wrong", address: at("/sign-in"), expect: "status of 422", press: func(v *visitor) {
 		v.fill("email", "nobody@example.com")
@@ -59,12 +94,56 @@ var pages = []shown{
 	{name: "not-found", address: at("/no/such/page"), expect: "status of 404"},
 	{name: "console-sign-in", address: at("/console/sign-in")},
 	{name: "console", role: "operator", address: at("/console")},
+	{name: "console-week", role: "operator", address: at("/console?range=7d"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('#main details').forEach(d => { d.open = true; })`))
+	}},
+	{name: "console-alarms", role: "operator", address: at("/console/alarms")},
+	{name: "console-alarms-viewer", role: "viewer", address: at("/console/alarms")},
+	{name: "console-drills", role: "operator", address: at("/console/drills")},
+	{name: "console-prefs", role: "operator", address: at("/console/prefs")},
+	{name: "console-views", role: "operator", address: at("/console/views")},
+	{name: "console-retention", role: "operator", address: at("/console/retention")},
+	{name: "console-users", role: "operator", address: at("/console/users")},
+	{name: "console-help", role: "operator", address: at("/console/help")},
 	{name: "console-operations", role: "operator", address: at("/console/operations")},
 	{name: "console-payments", role: "operator", address: at("/console/payments")},
 	{name: "console-inbox", role: "operator", address: at("/console/inbox")},
 	{name: "console-outbox", role: "operator", address: at("/console/outbox")},
 	{name: "console-intent-fulfilled", role: "operator", address: intentOf("SUCCEEDED")},
 	{name: "console-intent-unknown", role: "operator", address: intentOf("UNKNOWN")},
+	{name: "console-intent-lanes", role: "operator", address: func(s *stage) string {
+		return "/console/intents/" + s.orders["SUCCEEDED"].OrderID.String() + "?lane=inbox&lane=provider_out&order=newest"
+	}},
+	{name: "console-intent-raw", role: "operator", address: intentOf("SUCCEEDED"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach(d => { d.open = true });0`))
+	}},
+	{name: "console-work-unknown", role: "operator", address: at("/console/work/unknown_payments")},
+	{name: "console-work-causes", role: "operator", address: at("/console/work/unknown_payments?group=1")},
+	{name: "console-work-stuck", role: "operator", address: at("/console/work/stuck_operations")},
+	{name: "console-work-empty", role: "operator", address: at("/console/work/failed_jobs")},
+	{name: "console-work-duplicates", role: "operator", address: at("/console/work/possible_duplicates")},
+	{name: "console-act-refund", role: "operator", address: func(s *stage) string { return "/console/act/refund/" + s.orders["SUCCEEDED"].OrderID.String() }},
+	{name: "console-act-broken", role: "operator", expect: "status of 422", address: func(s *stage) string {
+		return "/console/act/resend_mail/" + s.orders["SUCCEEDED"].OrderID.String()
+	}, press: func(v *visitor) {
+		v.click("act-submit")
+		v.see("error-summary")
+	}},
+	{name: "console-act-viewer", role: "viewer", address: func(s *stage) string { return "/console/act/refund/" + s.orders["SUCCEEDED"].OrderID.String() }},
+	{name: "console-batch", role: "operator", address: at("/console/work/unknown_payments"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=selected]').checked = true`))
+		v.click("bulk-reconcile")
+		v.see("batch-form")
+	}},
+	{name: "console-batches", role: "operator", address: at("/console/batches")},
+	{name: "console-reconcile", role: "operator", address: at("/console/reconcile")},
+	{name: "console-audit", role: "operator", address: at("/console/audit"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('.audit-more').forEach(d => { d.open = true });0`))
+	}},
+	{name: "console-search", role: "operator", address: at("/console/search")},
+	{name: "console-search-near", role: "operator", address: func(s *stage) string {
+		return "/console/search?q=" + s.orders["SUCCEEDED"].OrderID.String()[:20]
+	}},
 	{name: "console-search-none", role: "operator", address: at("/console/search?q=nothing-like-it")},
 }
 
@@ -86,6 +165,18 @@ func TestPagesAreAccessible(t *testing.T) {
 	s.makeOrders(t)
 	people := map[string]*visitor{"": s.visit(t), "buyer": s.visit(t)}
 	fillBasket(people["buyer"])
+	people["carrier"] = s.visit(t)
+	people["carrier"].goTo("/products/slate-mug")
+	people["carrier"].click("add-to-basket")
+	eventually(t, "the mug is in", func() bool { return people["carrier"].now("basket-count") == "1" })
+	fillBasketWith(people["carrier"], "2")
+	people["twin"] = s.visit(t)
+	fillBasket(people["twin"])
+	js[bool](people["twin"], `(localStorage.ordered = location.pathname, true)`)
+	people["twin"].fill("email", someone())
+	people["twin"].click("pay-button")
+	people["twin"].arrive("/orders/")
+	fillBasket(people["twin"])
 	for _, p := range pages {
 		t.Run(p.name, func(t *testing.T) {
 			v, ok := people[p.role]
@@ -117,32 +208,60 @@ func (s *stage) login(role string) (email, password string) {
 	return "", ""
 }
 
-// makeOrders makes one order of the shopper's for every state of a payment.
+// makeOrders makes one order of the shopper's for every state that its page can show.
 func (s *stage) makeOrders(t *testing.T) {
 	t.Helper()
-	for _, state := range []string{"PENDING", "CANCELED", "SUCCEEDED", "UNKNOWN"} {
-		if state == "UNKNOWN" {
-			s.sim.breaks(fault{On: "payments.create", Do: "drop_after", Times: 1})
-			s.sim.breaks(fault{On: "payments.get", Do: "error_before", Times: 0})
-			s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 0})
-		}
-		w := wish{Items: []item{{sold, 2}, {"copper-ledger", 1}}, Currency: "RUB", PromoCode: "WELCOME10"}
-		a := s.must("POST", s.file.Web+"/api/orders", s.buyer().token, newKey(), w)
-		require.Equal(t, 201, a.status, "%s", a)
-		o := decode[order](t, a)
-		first := "PENDING"
-		if state == "UNKNOWN" {
-			first = state
-		}
-		s.await(o, first)
-		if decision := map[string]string{"CANCELED": "cancel", "SUCCEEDED": "succeed"}[state]; decision != "" {
-			s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE id = $1`, o.last().PaymentID), decision)
-			s.await(o, state)
-		}
+	for _, state := range []string{"PENDING", "CANCELED", "SUCCEEDED", "PAID", "GIVEN UP", "PREPARING"} {
+		o := s.makeOrder(t)
+		s.await(o, "PENDING")
 		s.orders[state] = o
+		switch state {
+		case "CANCELED":
+			s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE id = $1`, o.last().PaymentID), "cancel")
+			s.await(o, state)
+		case "SUCCEEDED", "PAID":
+			s.sim.decide(s.text(`SELECT provider_payment_id FROM payments WHERE id = $1`, o.last().PaymentID), "succeed")
+			s.await(o, "SUCCEEDED")
+		case "GIVEN UP":
+			a := s.must("POST", s.file.Web+"/api/orders/"+o.OrderID.String()+"/cancel", s.buyer().token, newKey(), nil)
+			require.Less(t, a.status, 300, "%s", a)
+		}
 	}
-	eventually(t, "the paid order is fulfilled", func() bool {
-		return s.text(`SELECT status FROM orders WHERE id = $1`, s.orders["SUCCEEDED"].OrderID) == "FULFILLED"
+	for _, state := range []string{"SUCCEEDED", "PAID"} {
+		eventually(t, "the paid order is fulfilled", func() bool {
+			return s.text(`SELECT status FROM orders WHERE id = $1`, s.orders[state].OrderID) == "FULFILLED"
+		})
+	}
+	// These pass too quickly to be looked at, so they are set: nobody buys anything here.
+	s.exec(`UPDATE orders SET status = 'PAID', fulfilled_at = NULL WHERE id = $1`, s.orders["PAID"].OrderID)
+	s.exec(`UPDATE payments SET status = 'SUBMITTING', confirmation_url = NULL WHERE id = $1`, s.orders["PREPARING"].last().PaymentID)
+	s.sim.breaks(fault{On: "payments.get", Do: "error_before", Times: 0})
+	s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 0})
+	for _, state := range []string{"UNKNOWN", "UNKNOWN_LONG"} {
+		s.sim.breaks(fault{On: "payments.create", Do: "drop_after", Times: 1})
+		s.orders[state] = s.makeOrder(t)
+		s.await(s.orders[state], "UNKNOWN")
+	}
+	s.exec(`UPDATE payments SET updated_at = now() - interval '20 minutes' WHERE id = $1`, s.orders["UNKNOWN_LONG"].last().PaymentID)
+}
+
+func (s *stage) makeOrder(t *testing.T) order {
+	t.Helper()
+	w := wish{Items: []item{{sold, 2}, {"copper-ledger", 1}}, Currency: "RUB", PromoCode: "WELCOME10"}
+	a := s.must("POST", s.file.Web+"/api/orders", s.buyer().token, newKey(), w)
+	require.Equal(t, 201, a.status, "%s", a)
+	return decode[order](t, a)
+}
+
+// chooses a currency by the switch at the foot of the page.
+func (v *visitor) chooses(code string) {
+	v.t.Helper()
+	js[bool](v, `(window.before = true)`) // the page may show this currency already: the next one has to have come
+	v.click("currency-" + code)
+	const ready = `document.readyState === 'complete' && !window.before && document.querySelector('[data-testid="currency-%s"]')?.ariaPressed === 'true'`
+	eventually(v.t, "the page is in "+code, func() bool {
+		shown, err := chromedp.Run(v.ctx, chromedp.Evaluate[bool](fmt.Sprintf(ready, code)))
+		return err == nil && shown // an error: the page is just being replaced
 	})
 }
 

@@ -45,7 +45,13 @@ const (
 // open starts a shop with this many web and worker processes.
 func open(t *testing.T, webs, workers int) *shop {
 	t.Helper()
-	s := &shop{observer: observe(t, storetest.URL(t))}
+	return openOn(t, storetest.URL(t), webs, workers)
+}
+
+// openOn is open on a database of the test's own; env adds to the settings of web and workers, or replaces them.
+func openOn(t *testing.T, url string, webs, workers int, env ...string) *shop {
+	t.Helper()
+	s := &shop{observer: observe(t, url)}
 	s.stock()
 	s.ann, s.bob = people(t, s.observer)
 	for range webs {
@@ -57,6 +63,7 @@ func open(t *testing.T, webs, workers int) *shop {
 		"ONEFOLD_SESSION_KEY=" + strings.Repeat("k", 40), "ONEFOLD_LEASE=2s", "ONEFOLD_MAX_CONNS=12", "ONEFOLD_WORKERS=8",
 		"ONEFOLD_PUBLIC_URL=http://" + s.addrs[0],
 	}
+	s.env = append(s.env, env...) // the last value wins
 	for i := range webs {
 		s.web = append(s.web, s.startWeb(i, ""))
 	}

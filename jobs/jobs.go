@@ -19,6 +19,7 @@ import (
 	"onefold/domain/operation"
 	"onefold/domain/payment"
 	"onefold/domain/retention"
+	"onefold/domain/store"
 )
 
 // Config of the workers. Zero durations mean the defaults named here.
@@ -29,6 +30,10 @@ type Config struct {
 	Logger  *slog.Logger
 
 	Retention retention.Config // how long what has ended is kept
+	Alarms    Alarms
+	Step      func(ctx context.Context, batch uuid.UUID) error // carries on an operator's batch; nil dispatches none
+
+	Skew time.Duration // tests only: how far this process's clock is ahead
 }
 
 // Jobs runs River and the relay in this process.
@@ -58,20 +63,27 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 	river.AddWorker(workers, &operationWorker[CreateRefundJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[RefundOrphanJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[ReverseEffectsJob]{jobs: j})
+	river.AddWorker(workers, &operationWorker[SettlePaymentJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[IssueLicensesJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[AccrueBonusJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[ShipParcelJob]{jobs: j})
 	river.AddWorker(workers, &operationWorker[SendNotificationJob]{jobs: j})
 	river.AddWorker(workers, &applyEventWorker{jobs: j})
+	river.AddWorker(workers, &runBatchWorker{jobs: j})
+	river.AddWorker(workers, &sendAlertWorker{jobs: j})
+	river.AddWorker(workers, &monitorWorker{jobs: j})
 	queues := map[string]river.QueueConfig{}
-	for _, name := range []string{queuePayments, queueWebhooks, queueFulfilment, queueDelivery, queueNotify} {
+	for _, name := range []string{queuePayments, queueWebhooks, queueFulfilment, queueDelivery, queueNotify, queueConsole} {
 		if cfg.Workers == 0 {
 			break
 		}
 		queues[name] = river.QueueConfig{MaxWorkers: cfg.Workers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second}
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Queues: queues, Workers: workers, Logger: cfg.Logger, Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(backdate)},
+	if cfg.Workers > 0 {
+		queues[queueMonitor] = river.QueueConfig{MaxWorkers: 1}
+	}
+	settings := &river.Config{
+		Queues: queues, Workers: workers, PeriodicJobs: monitoring(), Logger: cfg.Logger, Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(j.backdate)},
 		// A try is bounded by the operation's lease, not by River: a job that hangs is given up well before its row is due again.
 		JobTimeout: cfg.Lease / 2, RescueStuckJobsAfter: max(2*cfg.Lease, time.Minute),
 		// The row is due again anyway, so River need not insist.
@@ -79,7 +91,11 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 		CompletedJobRetentionPeriod: 24 * time.Hour,
 		ReindexerSchedule:           river.NeverSchedule(), // this pool's statement_timeout would leave half-built indexes behind
 		SoftStopTimeout:             20 * time.Second,
-	})
+	}
+	if cfg.Skew != 0 {
+		settings.Test.Time = skewed(cfg.Skew)
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), settings)
 	if err != nil {
 		return nil, fmt.Errorf("set up River: %w", err)
 	}
@@ -102,13 +118,15 @@ func (j *Jobs) Wake() {
 func (j *Jobs) Run(ctx context.Context) error {
 	var cleaning sync.WaitGroup
 	cleaning.Go(func() { j.clean(ctx, cleanEvery) })
+	cleaning.Go(func() { j.lookout(ctx) })
+	cleaning.Go(func() { j.reconcile(ctx) })
 	defer cleaning.Wait()
 	if j.cfg.Workers == 0 {
 		j.relay(ctx)
 		return nil
 	}
-	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start River: %w", err)
+	if err := j.start(ctx); err != nil {
+		return err
 	}
 	j.relay(ctx)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -117,6 +135,27 @@ func (j *Jobs) Run(ctx context.Context) error {
 		return fmt.Errorf("stop River: %w", err)
 	}
 	return nil
+}
+
+// start waits for a database that is away; whatever else is wrong is an error. If ctx ends meanwhile, nothing was started.
+func (j *Jobs) start(ctx context.Context) error {
+	for waits := 0; ; waits++ {
+		err := j.client.Start(context.WithoutCancel(ctx))
+		if err == nil {
+			return nil
+		}
+		if !store.IsTransient(err) {
+			return fmt.Errorf("start River: %w", err)
+		}
+		if waits == 0 {
+			j.cfg.Logger.LogAttrs(ctx, slog.LevelError, "workers wait for the database", slog.String("error", err.Error()))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 func (j *Jobs) execute(ctx context.Context, id uuid.UUID) error {

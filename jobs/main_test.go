@@ -28,6 +28,7 @@ type bench struct {
 	db       *pgxpool.Pool
 	provider *paymenttest.Provider
 	mailer   *paymenttest.Mailer
+	stepping func(context.Context, uuid.UUID) error // carries on batches; nil: there are none
 }
 
 func setup(t *testing.T) *bench {
@@ -46,7 +47,9 @@ func (b *bench) process(t *testing.T, workers int) *Jobs {
 		fulfilment.ReverseEffects: fulfilment.Reversal(),
 	}}
 	applier := &payment.Applier{DB: b.db, Providers: map[string]provider.Payments{paymenttest.Name: b.provider}, Refunds: refund.Apply}
-	j, err := New(b.db, executor, applier, Config{Workers: workers, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	j, err := New(b.db, executor, applier, Config{
+		Workers: workers, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Step: b.stepping,
+	})
 	require.NoError(t, err)
 	return j
 }

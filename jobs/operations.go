@@ -23,6 +23,7 @@ const (
 	queueFulfilment = "fulfilment"
 	queueDelivery   = "delivery"
 	queueNotify     = "notify"
+	queueConsole    = "console"
 )
 
 // Operation points at the row that the job carries on. IDs only: a job's arguments are shown to operators.
@@ -97,6 +98,12 @@ type RefundOrphanJob struct{ Operation }
 // Kind is River's name of the job.
 func (RefundOrphanJob) Kind() string { return "refund_orphan" }
 
+// SettlePaymentJob asks about an unknown payment of which people say how it ended.
+type SettlePaymentJob struct{ Operation }
+
+// Kind is River's name of the job.
+func (SettlePaymentJob) Kind() string { return "settle_payment" }
+
 // ReverseEffectsJob takes back what a refunded order was given.
 type ReverseEffectsJob struct{ Operation }
 
@@ -119,6 +126,9 @@ var operationJobs = map[operation.Type]struct { //nolint:gochecknoglobals // a t
 	fulfilment.AccrueBonus:      {queueFulfilment, func(o Operation) river.JobArgs { return AccrueBonusJob{o} }},
 	fulfilment.ShipParcel:       {queueDelivery, func(o Operation) river.JobArgs { return ShipParcelJob{o} }},
 	fulfilment.SendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},
+	// The same work; only what it is called in the operation differs.
+	fulfilment.ResendNotification: {queueNotify, func(o Operation) river.JobArgs { return SendNotificationJob{o} }},
+	payment.SettlePayment:         {queuePayments, func(o Operation) river.JobArgs { return SettlePaymentJob{o} }},
 }
 
 type operationWorker[T operationJob] struct {

@@ -32,7 +32,7 @@ func TestMoneyGoesBack(t *testing.T) {
 	runner := &operation.Runner{DB: b.db, Retention: time.Hour, Wait: time.Second}
 	actor := uuid.New()
 	for range 2 {
-		_, err = refund.Create(t.Context(), runner, actor, o.ID, "k", nil, "the customer changed their mind")
+		_, err = refund.Create(t.Context(), runner, actor, o.ID, "k", nil, "the customer changed their mind", nil)
 		require.NoError(t, err)
 	}
 	b.until(t, "taken back", `SELECT status = 'REFUNDED' AND NOT EXISTS (SELECT FROM licenses WHERE order_id = o.id AND revoked_at IS NULL)

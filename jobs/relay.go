@@ -66,10 +66,12 @@ func (j *Jobs) relay(ctx context.Context) {
 // round handles one batch of each kind of row; full reports that more may be waiting. Outbox first: its events make
 // operations due. A kind that fails doesn't hold up the others.
 func (j *Jobs) round(ctx context.Context) (full bool, failed error) {
-	for _, step := range []func(context.Context, pgx.Tx) (int, error){j.dispatchEvents, j.dispatchOperations, j.dispatchInbox} {
+	for _, step := range []func(context.Context, pgx.Tx) (int, error){j.dispatchEvents, j.dispatchOperations, j.dispatchInbox, j.dispatchBatches} {
 		n := 0
 		err := store.InTx(ctx, j.pool, func(tx pgx.Tx) (err error) {
-			n, err = step(ctx, tx)
+			if n, err = step(ctx, tx); n > 0 {
+				crash.Point(crash.BeforePublish, "")
+			}
 			return err
 		})
 		if err != nil {
@@ -178,8 +180,8 @@ func options(queue, trace string) *river.InsertOpts {
 
 // backdate lets jobs be due an hour ago. River dates them by this process's clock and fetches by the database's, so a clock
 // that is ahead would delay every job by that much (RELIABILITY A0.3).
-func backdate(ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
-	earlier := time.Now().Add(-time.Hour)
+func (j *Jobs) backdate(ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+	earlier := time.Now().Add(j.cfg.Skew - time.Hour)
 	for _, job := range jobs {
 		if job.State == rivertype.JobStateAvailable {
 			job.ScheduledAt = &earlier

@@ -18,6 +18,7 @@ const cleanEvery = time.Hour
 func (j *Jobs) clean(ctx context.Context, every time.Duration) {
 	pause := time.NewTimer(time.Duration(float64(every) * (0.05 + 0.45*rand.Float64()))) //nolint:gosec // jitter, not a secret
 	defer pause.Stop()
+	j.foresee(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,7 +26,15 @@ func (j *Jobs) clean(ctx context.Context, every time.Duration) {
 		case <-pause.C:
 		}
 		j.cleanOnce(ctx)
+		j.foresee(ctx)
 		pause.Reset(time.Duration(float64(every) * (0.9 + 0.2*rand.Float64()))) //nolint:gosec // jitter, not a secret
+	}
+}
+
+// foresee keeps what the next run would remove, for the console.
+func (j *Jobs) foresee(ctx context.Context) {
+	if err := retention.Foresee(ctx, j.pool, j.cfg.Retention); err != nil && ctx.Err() == nil {
+		j.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "retention not foreseen", slog.String("error", err.Error()))
 	}
 }
 

@@ -119,7 +119,7 @@ func (h *Handlers) key(c *fiber.Ctx) (string, error) {
 }
 
 // collections say where a new resource can be read.
-var collections = map[string]string{"order": "/api/orders/", "payment": "/api/payments/"} //nolint:gochecknoglobals // a table
+var collections = map[string]string{"order": "/api/orders/", "payment": "/api/payments/", "reconciliation": "/api/reconciliations/"} //nolint:gochecknoglobals // a table
 
 // mark says on an answer whose it is and whether it is a repeat; what is new may have made something due.
 func (h *Handlers) mark(c *fiber.Ctx, out operation.Outcome) {

@@ -53,7 +53,7 @@ func (h *Handlers) apiRefund(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	out, err := refund.Create(c.UserContext(), h.Desk.Operations, actor.ID, id, key, amount, body.Reason)
+	out, err := refund.Create(c.UserContext(), h.Desk.Operations, actor.ID, id, key, amount, body.Reason, h.Operator.Alone)
 	if err != nil {
 		return err
 	}

@@ -5,24 +5,40 @@ import (
 
 	"onefold/components/shop"
 	"onefold/domain/catalog"
+	"onefold/domain/fault"
+	"onefold/domain/operation"
 )
 
 // catalogue: GET /.
 func (h *Handlers) catalogue(c *fiber.Ctx) error {
-	products, err := catalog.List(c.UserContext(), h.DB, catalog.DefaultCurrency, h.lang(c))
+	sought, err := seek(c)
 	if err != nil {
 		return err
 	}
-	m := shop.CatalogueModel{}
-	for _, p := range products {
+	products, err := catalog.List(c.UserContext(), h.DB, h.currency(c), h.lang(c))
+	if err != nil {
+		return err
+	}
+	m := shop.CatalogueModel{Text: sought.Text, Kind: string(sought.Kind), InStock: sought.InStock, All: len(products)}
+	for _, p := range sought.In(products) {
 		m.Products = append(m.Products, h.productCard(c, p))
 	}
 	return h.render(c, fiber.StatusOK, shop.Catalogue(h.page(c), m))
 }
 
+// seek reads the filters. A kind that isn't one is refused: it must never show everything.
+func seek(c *fiber.Ctx) (catalog.Sought, error) {
+	s := catalog.Sought{Text: operation.Text(c.Query("q")), Kind: catalog.Kind(c.Query("kind")), InStock: c.Query("stock") != ""}
+	switch s.Kind {
+	case "", catalog.License, catalog.Physical:
+		return s, nil
+	}
+	return s, fault.New(fault.Invalid, "BAD_REQUEST", "There is no such kind of product.")
+}
+
 // product: GET /products/{id}.
 func (h *Handlers) product(c *fiber.Ctx) error {
-	p, err := catalog.Get(c.UserContext(), h.DB, c.Params("id"), catalog.DefaultCurrency, h.lang(c))
+	p, err := catalog.Get(c.UserContext(), h.DB, c.Params("id"), h.currency(c), h.lang(c))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"onefold/components/i18n"
 	"onefold/components/path"
@@ -35,7 +36,7 @@ func (h *Handlers) checkout(c *fiber.Ctx) error {
 	if ca.Status == cart.StatusOrdered {
 		return h.toOrderOf(c, ca)
 	}
-	form := checkoutForm{Email: currentUser(c).Email}
+	form := checkoutForm{Email: currentUser(c).Email, Currency: h.currency(c)}
 	return h.checkoutPage(c, fiber.StatusOK, form, nil)
 }
 
@@ -56,7 +57,17 @@ func (h *Handlers) toOrderOf(c *fiber.Ctx, ca cart.Cart) error {
 type checkoutForm struct {
 	Email, Name, Promo                    string
 	Line1, Line2, City, Postcode, Country string // of the delivery; not asked for without physical products
-	Basket, Total                         string // what the page showed
+	Basket, Total, Seen                   string // what the page showed; Seen is about its lines, see seenLines
+	Currency                              string // of the page
+	Again                                 bool   // the shopper knows that an equal order is open
+}
+
+func readCheckoutForm(c *fiber.Ctx) checkoutForm {
+	return checkoutForm{
+		Email: c.FormValue("email"), Name: c.FormValue("name"), Promo: c.FormValue("promo"), Line1: c.FormValue("line1"), Line2: c.FormValue("line2"),
+		City: c.FormValue("city"), Postcode: c.FormValue("postcode"), Country: c.FormValue("country"), Basket: c.FormValue("basket"),
+		Total: c.FormValue("total"), Seen: c.FormValue("seen"), Again: c.FormValue("again") != "",
+	}
 }
 
 // checkoutPlace: POST /checkout/{key}.
@@ -66,13 +77,17 @@ func (h *Handlers) checkoutPlace(c *fiber.Ctx) error {
 	if field := c.FormValue("key"); field != "" && field != key {
 		return fault.New(fault.Invalid, "BAD_REQUEST", "The form's key differs from the address.")
 	}
+	if err := h.presses.count(user.ID.String()+" "+key, h.Now()); err != nil {
+		return err
+	}
 	ca, err := cart.ByKey(c.UserContext(), h.DB, user.ID, key)
 	if err != nil {
 		return err
 	}
-	form := checkoutForm{
-		Email: c.FormValue("email"), Name: c.FormValue("name"), Promo: c.FormValue("promo"), Basket: c.FormValue("basket"), Total: c.FormValue("total"),
-		Line1: c.FormValue("line1"), Line2: c.FormValue("line2"), City: c.FormValue("city"), Postcode: c.FormValue("postcode"), Country: c.FormValue("country"),
+	form := readCheckoutForm(c)
+	var known bool
+	if form.Currency, known = form.currency(); !known {
+		return h.basketChanged(c, ca, form) // it doesn't say what it shows
 	}
 	if ca.Status == cart.StatusOpen {
 		if changed, err := h.offerNewTotal(c, form); changed || err != nil {
@@ -82,6 +97,11 @@ func (h *Handlers) checkoutPlace(c *fiber.Ctx) error {
 	cmd, err := h.placeCommand(c, ca, form)
 	if err != nil {
 		return h.refuseCheckout(c, ca, form, err)
+	}
+	if ca.Status == cart.StatusOpen && !form.Again {
+		if twin, err := checkout.OpenTwin(c.UserContext(), h.DB, user.ID, ca.ID, cmd.Items); err != nil || twin != uuid.Nil {
+			return h.askAgain(c, ca, form, cmd, twin, err)
+		}
 	}
 	out, err := h.Desk.Place(c.UserContext(), cmd)
 	if err != nil {
@@ -93,7 +113,7 @@ func (h *Handlers) checkoutPlace(c *fiber.Ctx) error {
 
 func (h *Handlers) placeCommand(c *fiber.Ctx, ca cart.Cart, form checkoutForm) (checkout.Command, error) {
 	cmd := checkout.Command{
-		UserID: ca.UserID, Key: ca.Key, Currency: catalog.DefaultCurrency, PromoCode: form.Promo, Email: form.Email, Name: form.Name, Locale: h.lang(c),
+		UserID: ca.UserID, Key: ca.Key, Currency: form.Currency, PromoCode: form.Promo, Email: form.Email, Name: form.Name, Locale: h.lang(c),
 	}
 	total, err := money.ParseText(form.Total)
 	if err != nil {
@@ -129,7 +149,7 @@ func (h *Handlers) offerNewTotal(c *fiber.Ctx, form checkoutForm) (bool, error) 
 	if operation.Text(form.Promo) == "" {
 		return false, nil
 	}
-	q, err := h.quote(c, form.Promo)
+	q, err := h.quote(c, form.Currency, form.Promo)
 	if err != nil || q.refusal != nil {
 		return true, h.checkoutPage(c, fiber.StatusUnprocessableEntity, form, q.refusal)
 	}
@@ -147,8 +167,8 @@ type quoted struct {
 	refusal  *fault.Error // of the promo code
 }
 
-func (h *Handlers) quote(c *fiber.Ctx, promo string) (quoted, error) {
-	view, err := h.seeCart(c)
+func (h *Handlers) quote(c *fiber.Ctx, currency, promo string) (quoted, error) {
+	view, err := h.seeCart(c, currency)
 	if err != nil {
 		return quoted{}, err
 	}
@@ -172,13 +192,13 @@ func (h *Handlers) checkoutPage(c *fiber.Ctx, status int, form checkoutForm, pro
 	if problem != nil {
 		promo = "" // the quote is about what can be had
 	}
-	q, err := h.quote(c, promo)
+	q, err := h.quote(c, form.Currency, promo)
 	if err != nil {
 		return err
 	}
 	lang := h.lang(c)
 	m := shop.CheckoutModel{
-		Key: c.Params("key"), Basket: q.view.Basket, Total: q.total.String(), Lines: h.cartLines(c, q.view),
+		Key: c.Params("key"), Basket: q.view.Basket, Total: q.total.String(), Seen: seenLines(q.view), Again: form.Again, Lines: h.cartLines(c, q.view),
 		Totals: shop.Totals{Subtotal: q.view.Total.Display(lang), Total: q.total.Display(lang)},
 		Form: shop.CheckoutForm{
 			Email: shop.Typed{Value: form.Email}, Name: shop.Typed{Value: form.Name}, Promo: shop.Typed{Value: form.Promo},
@@ -239,9 +259,13 @@ func (h *Handlers) refuseCheckout(c *fiber.Ctx, ca cart.Cart, form checkoutForm,
 	case "OUT_OF_STOCK", "PROMO_USED":
 		return h.checkoutPage(c, fiber.StatusConflict, form, e)
 	case "CART_CHANGED":
-		return h.basketChanged(c, form)
+		return h.basketChanged(c, ca, form)
 	case "IDEMPOTENCY_KEY_REUSED", "CART_ALREADY_ORDERED":
 		return h.otherDetails(c, ca, form)
+	case "OPERATION_IN_PROGRESS":
+		return h.beingPlaced(c)
+	case "IDEMPOTENCY_KEY_EXPIRED":
+		return h.placedLongAgo(c, ca)
 	}
 	return err
 }

@@ -30,7 +30,9 @@ func (r *river) into(h *web.Handlers) { h.River = r }
 
 func TestWhoMayOpenWhat(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t, (&river{}).into)
+	ended := make(chan struct{})
+	close(ended) // so that the stream ends, too
+	f := newFloor(t, (&river{}).into, func(h *web.Handlers) { h.Done = ended })
 	id := f.sold("key-1")
 	// needed is the least role of every route for operators, with the status it has then.
 	needed := map[string]struct {
@@ -39,13 +41,21 @@ func TestWhoMayOpenWhat(t *testing.T) {
 	}{
 		"/console": {account.Viewer, 200}, "/console/operations": {account.Viewer, 200}, "/console/payments": {account.Viewer, 200},
 		"/console/inbox": {account.Viewer, 200}, "/console/outbox": {account.Viewer, 200}, "/console/search": {account.Viewer, 200},
+		"/console/intents/" + id + ".json": {account.Viewer, 200}, "/console/intents/" + id + ".txt": {account.Viewer, 200},
 		"/console/intents/" + id: {account.Viewer, 200}, "/go/" + id: {account.Viewer, 303}, "/console/nothing": {account.Viewer, 404},
 		"/console/river": {account.Operator, 200}, "/console/river/jobs/7": {account.Operator, 200}, "/console/river/api/jobs": {account.Operator, 200},
-		"/console/sign-in": {"", 200},
+		"/console/sign-in":               {"", 200},
+		"/console/work/unknown_payments": {account.Viewer, 200}, "/console/act/refund/" + id: {account.Viewer, 303},
+		"/console/reconcile": {account.Viewer, 200}, "/console/reconcile/" + id: {account.Viewer, 404}, "/console/batches": {account.Viewer, 200},
+		"/console/batches/" + id: {account.Viewer, 404}, "/console/audit": {account.Viewer, 200},
+		"/console/stream": {account.Viewer, 200}, "/console/alarms": {account.Viewer, 200}, "/console/drills": {account.Viewer, 200},
+		"/console/drills/" + id: {account.Viewer, 404}, "/console/prefs": {account.Viewer, 200}, "/console/views": {account.Viewer, 200},
+		"/console/users": {account.Viewer, 200}, "/console/help": {account.Viewer, 200},
+		"/console/retention": {account.Viewer, 200},
 	}
 	for _, r := range f.app.GetRoutes(true) {
 		if r.Method == http.MethodGet && (strings.HasPrefix(r.Path, "/console") || strings.HasPrefix(r.Path, "/go")) {
-			path := strings.NewReplacer(":id", id, "*", id).Replace(r.Path)
+			path := strings.NewReplacer(":id", id, "*", id, ":queue", "unknown_payments", ":action", "refund", ":object", id).Replace(r.Path)
 			require.Contains(t, needed, path, "a route without a row in this table")
 		}
 	}

@@ -30,6 +30,9 @@ func identities(ctx context.Context, in console.Intent) []view.Identity {
 		}
 		list = append(list, id)
 	}
+	if in.Order != nil && in.Order.CartID.Valid {
+		list = append(list, view.Identity{Kind: "cart", Value: in.Order.CartID.UUID.String(), Minor: true})
+	}
 	if in.Order != nil && in.Order.Email != "" {
 		list = append(list, view.Identity{Kind: "user", Value: in.Order.Email, Masked: true})
 	}
@@ -42,6 +45,12 @@ func asked(in console.Intent) (list []view.Identity) {
 		list = append(list, view.Identity{Kind: "order", Value: o.ID.String(), Entity: "order", State: string(o.Status), Note: number(&o.Number)})
 		if in.Root == nil { // retention has removed its operation; the ID still leads here
 			list = append(list, view.Identity{Kind: "operation", Value: o.OperationID.String()})
+		}
+	}
+	if l := in.Lead; l != nil {
+		list = append(list, view.Identity{Kind: "lead", Value: l.ID.String()})
+		if in.Root == nil {
+			list = append(list, view.Identity{Kind: "operation", Value: l.OperationID.String()})
 		}
 	}
 	if op := in.Root; op != nil {

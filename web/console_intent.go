@@ -6,61 +6,124 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
 	view "onefold/components/console"
 	"onefold/components/i18n"
-	"onefold/domain/checkout"
+	"onefold/components/path"
+	"onefold/components/ui"
 	"onefold/domain/console"
 	"onefold/domain/payment"
 )
 
-// consoleIntent: GET /console/intents/{id}, an order's or operation's.
+// consoleIntent: GET /console/intents/{id}, an order's, operation's or enquiry's. ?lane= (any number), ?trace= and ?order=newest say how
+// the timeline is looked at.
 func (h *Handlers) consoleIntent(c *fiber.Ctx) error {
-	id, err := paramID(c, "intent")
+	look, err := timelineQuery(c)
 	if err != nil {
 		return err
 	}
-	in, err := console.Find(c.UserContext(), h.DB, id)
+	in, err := h.intent(c)
 	if err != nil {
 		return err
 	}
 	p, _ := h.consolePage(c, "operations")
-	return h.render(c, fiber.StatusOK, view.Intent(p, intentModel(h.speak(c), in)))
+	m := h.intentModel(h.speak(c), in)
+	m.Timeline.Lanes, m.Timeline.Trace, m.Timeline.Newest = look.Lanes, look.Trace, look.Newest
+	acts, err := h.intentActions(c, in)
+	if err != nil {
+		return err
+	}
+	m.Actions, m.NoteForm = view.Actions(acts), view.NoteForm(acts.Case)
+	return h.render(c, fiber.StatusOK, view.Intent(p, m))
+}
+
+// intent reads the intent that an address names, with what its providers said and what is known of its future.
+func (h *Handlers) intent(c *fiber.Ctx) (console.Intent, error) {
+	id, err := paramID(c, "intent")
+	if err != nil {
+		return console.Intent{}, err
+	}
+	in, err := console.Find(c.UserContext(), h.DB, id)
+	if err != nil {
+		return in, err
+	}
+	in.Hear(h.Providers)
+	in.Foresee(h.OrderTTL)
+	return in, nil
 }
 
 // intentModel says in words what the domain found out. It adds nothing and judges nothing.
-func intentModel(ctx context.Context, in console.Intent) view.IntentModel {
+func (h *Handlers) intentModel(ctx context.Context, in console.Intent) view.IntentModel {
+	id := intentID(in).String()
 	m := view.IntentModel{
-		Verdict: verdict(ctx, in.Verdict), Diagram: diagram(in), Identity: identities(ctx, in), Facts: facts(ctx, in), Entries: entries(in),
+		Verdict: verdict(ctx, in), Diagram: diagram(in), Identity: identities(ctx, in), Facts: facts(in), At: madeAt(in),
+		Link: strings.TrimRight(h.PublicURL, "/") + path.Go(id), JSON: path.ConsoleIntentJSON(id), Text: path.ConsoleIntentText(id),
+		Money: moneyModel(in), Hooks: hooks(in), Stories: stories(ctx, in), Timeline: timelineModel(in),
 	}
-	if in.Order != nil {
-		m.Kind, m.Name, m.State = "order", number(&in.Order.Number), string(in.Order.Status)
-	} else {
-		m.Kind, m.Name, m.State = "operation", string(in.Root.Type), string(in.Root.Status)
+	m.Kind, m.Name, m.State = titled(in)
+	for _, t := range in.Twins {
+		m.Twins = append(m.Twins, view.Twin{
+			Number: number(&t.Number), State: t.Status, URL: path.ConsoleIntent(t.OrderID.String()), At: t.CreatedAt, Earlier: t.Earlier, Verdict: t.Verdict, Note: t.Note,
+		})
 	}
-	for _, s := range in.Next {
-		m.Next = append(m.Next, view.Next{Key: nextKey(s), Subject: s.Subject, At: s.At})
+	for _, n := range in.Notes {
+		m.Notes = append(m.Notes, view.Note{By: n.By, Text: n.Text, At: n.At})
+	}
+	for _, r := range in.Reuses {
+		reuse := view.Reuse{At: r.At, Anchor: r.Anchor}
+		for _, f := range r.Fields {
+			reuse.Fields = append(reuse.Fields, view.Field{Path: f.Field, First: f.First, Later: f.Later})
+		}
+		m.Reuses = append(m.Reuses, reuse)
 	}
 	return m
 }
 
-// nextKey names what will happen: two operations say it by their type, however they are started.
-func nextKey(s console.Step) string {
-	switch s.Subject {
-	case string(checkout.ExpireOrder):
-		return "expire"
-	case string(payment.WatchPayment):
-		return "reconcile"
+// titled is what the intent is called.
+func titled(in console.Intent) (kind, name, state string) {
+	switch {
+	case in.Order != nil:
+		return "order", number(&in.Order.Number), string(in.Order.Status)
+	case in.Lead != nil:
+		kind, name = "lead", in.Lead.ID.String()
+		if in.Root != nil {
+			state = string(in.Root.Status)
+		}
+		return kind, ui.Middle(name), state
 	}
-	return s.Kind
+	return "operation", string(in.Root.Type), string(in.Root.Status)
 }
 
-func verdict(ctx context.Context, v console.Verdict) view.Verdict {
+// intentID is the ID of the intent's stable address.
+func intentID(in console.Intent) uuid.UUID {
+	switch {
+	case in.Order != nil:
+		return in.Order.ID
+	case in.Root != nil:
+		return in.Root.ID
+	}
+	return in.Lead.ID
+}
+
+func madeAt(in console.Intent) time.Time {
+	switch {
+	case in.Order != nil:
+		return in.Order.CreatedAt
+	case in.Root != nil:
+		return in.Root.CreatedAt
+	}
+	return in.Lead.CreatedAt
+}
+
+func verdict(ctx context.Context, in console.Intent) view.Verdict {
+	v := in.Verdict
 	m := view.Verdict{
 		Kind: view.VerdictKind(v.State), Attempts: v.Attempts, Absorbed: v.Duplicates(), Orders: v.Orders, Charges: v.Charges, Effects: v.Effects,
+		Money: moneyLine(ctx, in),
 	}
 	for _, a := range v.Absorbed {
 		m.Guards = append(m.Guards, view.Guard{Name: a.Guard, Count: a.Count})
@@ -71,7 +134,47 @@ func verdict(ctx context.Context, v console.Verdict) view.Verdict {
 			m.Reasons = append(m.Reasons, reason(ctx, r))
 		}
 	}
+	for _, f := range in.Violations {
+		b := view.Violation{Number: f.ID, Promise: i18n.T(ctx, "promise."+strconv.Itoa(f.ID))}
+		for _, e := range f.Examples {
+			b.Details = append(b.Details, e.Subject+" "+e.Detail)
+		}
+		m.Broken = append(m.Broken, b)
+	}
+	if steps := nextModel(in); len(steps) > 0 && steps[0].Key != "key" {
+		m.Next = &steps[0]
+	}
 	return m
+}
+
+// moneyLine is where the money is, in one sentence.
+func moneyLine(ctx context.Context, in console.Intent) string {
+	if in.Order == nil {
+		return ""
+	}
+	t := func(what string, args ...any) string { return i18n.T(ctx, "intent.money."+what, args...) }
+	words := t("none")
+	switch n := in.Verdict.Charges; {
+	case in.Money.Unrecorded:
+		for _, h := range in.Heard {
+			if len(h.Differs) > 0 && h.State == string(payment.Succeeded) {
+				words = t("unrecorded", i18n.Span(ctx, max(in.Now.Sub(h.At), 0)))
+			}
+		}
+	case n > 1:
+		words = t("more", in.Money.Captured.String())
+	case n == 1:
+		words = t("once", in.Money.Captured.String())
+	case in.Verdict.State == console.Unknown:
+		words = t("unknown", in.Order.Total.String())
+	}
+	if in.Money.Returned.Minor > 0 {
+		words += " " + t("returned", in.Money.Returned.String())
+	}
+	if in.Money.OnItsWay.Minor > 0 {
+		words += " " + t("returning", in.Money.OnItsWay.String())
+	}
+	return words
 }
 
 func reason(ctx context.Context, r console.Reason) string {
@@ -89,15 +192,15 @@ func reason(ctx context.Context, r console.Reason) string {
 }
 
 // facts are what the intent is about, for somebody who talks to the customer.
-func facts(ctx context.Context, in console.Intent) []string {
+func facts(in console.Intent) (list []string) {
 	if in.Order == nil {
-		return []string{i18n.DateTime(ctx, in.Root.CreatedAt)}
+		return nil
 	}
-	list := []string{in.Order.Total.String()}
+	list = append(list, in.Order.Total.String())
 	for _, i := range in.Order.Items {
 		list = append(list, fmt.Sprintf("%d × %s", i.Quantity, i.Name))
 	}
-	return append(list, i18n.DateTime(ctx, in.Order.CreatedAt))
+	return list
 }
 
 func diagram(in console.Intent) view.Diagram {
@@ -111,6 +214,9 @@ func diagram(in console.Intent) view.Diagram {
 	if in.Order != nil {
 		d.Nodes = append(d.Nodes, view.Node{Kind: "order", Label: number(&in.Order.Number), State: string(in.Order.Status)})
 	}
+	if in.Lead != nil {
+		d.Nodes = append(d.Nodes, view.Node{Kind: "lead", Label: ui.Middle(in.Lead.ID.String()), State: "DONE"})
+	}
 	if p := telling(in.Payments); p != nil {
 		d.Nodes = append(d.Nodes, view.Node{Kind: "payment", Label: p.Amount.String(), State: string(p.Status)})
 	}
@@ -123,7 +229,7 @@ func diagram(in console.Intent) view.Diagram {
 // telling is the attempt that brought the money, otherwise the last one.
 func telling(payments []console.Payment) *console.Payment {
 	for i := range payments {
-		if payments[i].Status.Captured() {
+		if payments[i].Status.Captured() || payments[i].OrphanedAt != nil {
 			return &payments[i]
 		}
 	}
@@ -131,27 +237,4 @@ func telling(payments []console.Payment) *console.Payment {
 		return nil
 	}
 	return &payments[len(payments)-1]
-}
-
-func entries(in console.Intent) (list []view.Entry) {
-	for _, e := range in.Timeline {
-		m := view.Entry{ID: e.ID, At: e.At, Kind: e.Kind, Lane: string(e.Lane), From: e.From, To: e.To, Guard: e.Guard, Omitted: e.OmittedBefore}
-		for _, f := range e.Facts {
-			m.Detail = append(m.Detail, view.Detail{Name: f.Name, Value: f.Value})
-		}
-		for _, id := range []struct {
-			name string
-			id   uuid.NullUUID
-		}{{"operation_id", e.OperationID}, {"payment_id", e.PaymentID}, {"incoming_event_id", e.EventID}, {"outbox_event_id", e.OutboxID}} {
-			if id.id.Valid {
-				m.Detail = append(m.Detail, view.Detail{Name: id.name, Value: id.id.UUID.String()})
-			}
-		}
-		if e.JobID != nil {
-			m.Detail = append(m.Detail, view.Detail{Name: "job_id", Value: strconv.FormatInt(*e.JobID, 10)})
-		}
-		m.Detail = append(m.Detail, view.Detail{Name: "trace_id", Value: e.TraceID})
-		list = append(list, m)
-	}
-	return list
 }

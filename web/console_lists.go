@@ -15,9 +15,12 @@ import (
 
 // consoleOperations: GET /console/operations.
 func (h *Handlers) consoleOperations(c *fiber.Ctx) error {
-	q, err := listQuery(c, "type")
+	q, err := listQuery(c, "type", "format")
 	if err != nil {
 		return err
+	}
+	if c.Query("format") != "" {
+		return exported(h, c, "operations", q, console.Operations, operationNames, operationCells)
 	}
 	list, err := console.Operations(c.UserContext(), h.DB, q)
 	if err != nil {
@@ -56,9 +59,12 @@ func outcome(o console.Operation) string {
 
 // consolePayments: GET /console/payments.
 func (h *Handlers) consolePayments(c *fiber.Ctx) error {
-	q, err := listQuery(c, "provider")
+	q, err := listQuery(c, "provider", "format")
 	if err != nil {
 		return err
+	}
+	if c.Query("format") != "" {
+		return exported(h, c, "payments", q, console.Payments, paymentNames, paymentCells)
 	}
 	list, err := console.Payments(c.UserContext(), h.DB, q)
 	if err != nil {
@@ -79,9 +85,12 @@ func (h *Handlers) consolePayments(c *fiber.Ctx) error {
 
 // consoleInbox: GET /console/inbox.
 func (h *Handlers) consoleInbox(c *fiber.Ctx) error {
-	q, err := listQuery(c, "type", "provider")
+	q, err := listQuery(c, "type", "provider", "format")
 	if err != nil {
 		return err
+	}
+	if c.Query("format") != "" {
+		return exported(h, c, "inbox", q, console.IncomingEvents, incomingEventNames, incomingEventCells)
 	}
 	list, err := console.IncomingEvents(c.UserContext(), h.DB, q)
 	if err != nil {
@@ -102,9 +111,12 @@ func (h *Handlers) consoleInbox(c *fiber.Ctx) error {
 
 // consoleOutbox: GET /console/outbox.
 func (h *Handlers) consoleOutbox(c *fiber.Ctx) error {
-	q, err := listQuery(c, "type")
+	q, err := listQuery(c, "type", "format")
 	if err != nil {
 		return err
+	}
+	if c.Query("format") != "" {
+		return exported(h, c, "outbox", q, console.OutboxEvents, outboxEventNames, outboxEventCells)
 	}
 	list, err := console.OutboxEvents(c.UserContext(), h.DB, q)
 	if err != nil {
@@ -143,4 +155,36 @@ func number(n *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*n, 10)
+}
+
+var operationNames = []string{"id", "type", "key", "state", "order_id", "order", "attempts", "result", "failure", "error", "created", "next", "completed"} //nolint:gochecknoglobals // a table
+
+func operationCells(o console.Operation) []string {
+	return []string{
+		o.ID.String(), string(o.Type), o.Key, string(o.Status), optional(o.OrderID), number(o.OrderNumber), strconv.Itoa(o.Attempt), o.ResourceType + " " + o.ResourceID, o.FailureCode, o.LastError, stamp(&o.CreatedAt), stamp(o.NextAttemptAt), stamp(o.CompletedAt),
+	}
+}
+
+var paymentNames = []string{"id", "order_id", "order", "attempt", "state", "amount", "refunded", "currency", "provider", "provider_id", "failure", "created", "updated"} //nolint:gochecknoglobals // a table
+
+func paymentCells(o console.Payment) []string {
+	return []string{
+		o.ID.String(), o.OrderID.String(), number(&o.OrderNumber), strconv.Itoa(o.Attempt), string(o.Status), o.Amount.Decimal(), o.Refunded.Decimal(), o.Amount.Currency, o.Provider, o.ProviderPaymentID, o.FailureCode, stamp(&o.CreatedAt), stamp(&o.UpdatedAt),
+	}
+}
+
+var incomingEventNames = []string{"id", "provider", "event_id", "type", "state", "reason", "deliveries", "attempts", "order_id", "order", "received", "processed"} //nolint:gochecknoglobals // a table
+
+func incomingEventCells(o console.IncomingEvent) []string {
+	return []string{
+		o.ID.String(), o.Provider, o.EventID, o.Type, string(o.Status), o.Reason, strconv.Itoa(o.Deliveries), strconv.Itoa(o.Attempts), optional(o.OrderID), number(o.OrderNumber), stamp(&o.ReceivedAt), stamp(o.ProcessedAt),
+	}
+}
+
+var outboxEventNames = []string{"id", "type", "state", "order_id", "order", "attempts", "error", "created", "dispatched", "parked"} //nolint:gochecknoglobals // a table
+
+func outboxEventCells(o console.OutboxEvent) []string {
+	return []string{
+		o.ID.String(), o.Type, o.State, o.OrderID.String(), number(o.OrderNumber), strconv.Itoa(o.Attempts), o.LastError, stamp(&o.CreatedAt), stamp(o.DispatchedAt), stamp(o.ParkedAt),
+	}
 }

@@ -30,10 +30,23 @@ func (h *Handlers) riverGuard(c *fiber.Ctx) error {
 	err := h.mayChangeJobs(c, user, call)
 	h.Logger.LogAttrs(c.UserContext(), slog.LevelWarn, "job pages change", slog.String("user_id", user.ID.String()),
 		slog.String("role", string(user.Role)), slog.String("call", call), slog.Bool("allowed", err == nil))
+	code := ""
+	if err != nil {
+		code = err.Code
+	}
+	if err := h.Operator.Record(c.UserContext(), user, "job_pages", "job", call+" "+firstJobs(c.BodyRaw()), code); err != nil {
+		return err // what isn't in the audit isn't done
+	}
 	if err != nil { // River's pages show the text of a refusal as it is
 		return c.Status(statusOf(err)).SendString(err.Message)
 	}
 	return c.Next()
+}
+
+// firstJobs is the beginning of a request's body, which names the jobs.
+func firstJobs(body []byte) string {
+	const enough = 200 // bytes
+	return strings.ToValidUTF8(strings.ReplaceAll(string(body[:min(len(body), enough)]), "\x00", ""), "")
 }
 
 // widenForRiver: River's toasts write a style element with a text of their own making, for which no hash would do, and its ticks are

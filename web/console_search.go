@@ -41,19 +41,49 @@ func (h *Handlers) find(c *fiber.Ctx, pasted string, none int) error {
 	if len(hits) == 1 && (hits[0].OrderID.Valid || hits[0].OperationID.Valid) {
 		return c.Redirect(hitAddress(hits[0]), fiber.StatusSeeOther)
 	}
-	m := view.SearchModel{Query: shorten(strings.TrimSpace(pasted))}
-	for _, hit := range hits {
-		m.Matches = append(m.Matches, view.Match{
-			Kind: hit.Kind, What: hit.Label, ID: hitID(hit).String(), Entity: hit.Entity, State: hit.State, URL: hitAddress(hit),
-		})
-	}
+	m := view.SearchModel{Query: shorten(strings.TrimSpace(pasted)), Groups: grouped(hits), Kinds: console.Kinds()}
 	status := fiber.StatusOK
 	if len(hits) == 0 {
 		status = none
+		near, err := console.Nearest(c.UserContext(), h.DB, pasted)
+		if err != nil {
+			return err
+		}
+		m.Near = nearest(near)
 	}
 	p, _ := h.consolePage(c, "")
 	p.Query = m.Query
 	return h.render(c, status, view.Search(p, m))
+}
+
+// grouped puts hits of one kind together, in the order of the kinds.
+func grouped(hits []console.Hit) (groups []view.Group) {
+	for _, kind := range console.Kinds() {
+		g := view.Group{Kind: kind}
+		for _, hit := range hits {
+			if hit.Kind == kind {
+				g.Matches = append(g.Matches, view.Match{
+					Kind: hit.Kind, What: hit.Label, ID: hitID(hit).String(), Entity: hit.Entity, State: hit.State, URL: hitAddress(hit),
+				})
+			}
+		}
+		if len(g.Matches) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+func nearest(near []console.Near) (list []view.Match) {
+	for _, n := range near {
+		hit := console.Hit{OrderID: n.OrderID, OperationID: n.OperationID}
+		url := path.ConsoleIntent(hitID(hit).String())
+		if !n.OrderID.Valid && !n.OperationID.Valid { // an event of nobody: the search leads to its row
+			url = path.Go(n.Value)
+		}
+		list = append(list, view.Match{Kind: n.Kind, What: n.Value, URL: url})
+	}
+	return list
 }
 
 // shorten keeps a page readable when a whole letter was pasted; no ID is that long.

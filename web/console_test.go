@@ -259,8 +259,10 @@ func TestTheOverviewCountsWhatItsListsShow(t *testing.T) {
 	f := newFloor(t)
 	v := f.as(account.Viewer)
 	calm := v.page("/console", http.StatusOK)
-	require.Equal(t, 6, calm.Find(".tile.calm").Length())
-	require.Zero(t, calm.Find(".pill").Length())
+	tiles := calm.Find(".tile").Length()
+	require.GreaterOrEqual(t, tiles, 6)
+	require.Equal(t, tiles, calm.Find(".tile.calm").Length())
+	require.Zero(t, calm.Find("#rail-work .pill").Length())
 	f.sold("key-1")
 	f.placed("key-2")
 	f.exec(`UPDATE payments SET status = 'UNKNOWN', updated_at = now() - interval '20 minutes' WHERE status = 'PENDING'`)
@@ -270,12 +272,16 @@ func TestTheOverviewCountsWhatItsListsShow(t *testing.T) {
 	f.exec(`UPDATE outbox_events SET dispatched_at = NULL, parked_at = now() WHERE event_type = 'ORDER_PAID'`)
 	f.exec(`UPDATE orders SET needs_review = true, review_reason = 'x' WHERE status = 'FULFILLED'`)
 	doc := v.page("/console", http.StatusOK)
-	require.Equal(t, 6, doc.Find(".tile").Length())
 	require.NotZero(t, doc.Find(testID("operation-row")).Length())
+	waiting := 0
 	doc.Find(".tile").Each(func(_ int, tile *goquery.Selection) {
 		list := v.page(tile.AttrOr("href", ""), http.StatusOK)
-		require.NotEqual(t, "0", tile.AttrOr("data-count", ""), tile.Text())
-		require.Equal(t, tile.AttrOr("data-count", ""), fmt.Sprint(list.Find("tbody tr").Length()), tile.Text())
+		require.Equal(t, tile.AttrOr("data-count", ""), fmt.Sprint(list.Find(testID("work-row")).Length()), tile.Text())
+		if tile.AttrOr("data-count", "") != "0" {
+			waiting++
+		}
 	})
-	require.Equal(t, 4, doc.Find(".rail .pill.over").Length())
+	require.GreaterOrEqual(t, waiting, 6)
+	require.Equal(t, waiting, doc.Find("#rail-work .pill").Length())
+	require.Equal(t, 2, doc.Find("#rail-work .pill.over").Length(), "unknown and stuck past their limits; the others have just begun to wait")
 }

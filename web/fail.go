@@ -37,7 +37,7 @@ var (
 	}
 	statusOfCode = map[string]int{ //nolint:gochecknoglobals // a table
 		"MALFORMED_BODY": 400, "IDEMPOTENCY_KEY_MISSING": 400, "IDEMPOTENCY_KEY_INVALID": 400, "BAD_REQUEST": 400, "UNAUTHENTICATED": 401,
-		"PAYLOAD_TOO_LARGE": 413, "RATE_LIMITED": 429,
+		"REQUEST_TIMEOUT": 408, "PAYLOAD_TOO_LARGE": 413, "RATE_LIMITED": 429,
 	}
 )
 
@@ -57,6 +57,8 @@ func understand(err error) *fault.Error {
 		switch fe.Code {
 		case http.StatusNotFound, http.StatusMethodNotAllowed:
 			return fault.Missing("page")
+		case http.StatusRequestTimeout: // also said to a connection that never sent anything, which clients know how to take
+			return fault.New(fault.Invalid, "REQUEST_TIMEOUT", "The request did not arrive in time. Please send the same request again.")
 		case http.StatusRequestEntityTooLarge:
 			return tooLarge()
 		}

@@ -24,6 +24,7 @@ import (
 	"onefold/domain/catalog"
 	"onefold/domain/checkout"
 	"onefold/domain/operation"
+	"onefold/domain/operator"
 	"onefold/domain/provider"
 	"onefold/domain/provider/sim"
 	"onefold/domain/store/storetest"
@@ -82,6 +83,9 @@ func openShop(t *testing.T, db *pgxpool.Pool, options ...option) *shop {
 		change(h)
 	}
 	h.Desk.Wake = h.Wake
+	if h.Operator == nil {
+		h.Operator = &operator.Desk{Operations: h.Desk.Operations, Checkout: h.Desk, Limits: map[string]int64{"RUB": 1000_00}, Wake: h.Wake}
+	}
 	s.app = web.New(h)
 	validator := webtest.Validator(t)
 	validator.Next = roundTripper(func(r *http.Request) (*http.Response, error) { return s.app.Test(r, -1) })

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"onefold/domain/alarm"
+	"onefold/domain/store"
 )
 
 // Metrics are this process's numbers for Prometheus; all names begin with onefold_.
@@ -18,7 +22,9 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	absorbed *prometheus.CounterVec
+	violated *prometheus.GaugeVec
 	handler  http.Handler
+	latency  latency
 }
 
 // NewMetrics makes an empty set.
@@ -34,8 +40,11 @@ func NewMetrics() *Metrics {
 		absorbed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "onefold_duplicates_absorbed_total", Help: "Repeats that changed nothing, by the layer that absorbed them.",
 		}, []string{"layer"}),
+		violated: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "onefold_invariant_violations", Help: "Violations that the workers' latest check found, by the invariant's number; absent until there was one.",
+		}, []string{"number"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.absorbed,
+	m.registry.MustRegister(m.requests, m.seconds, m.absorbed, m.violated,
 		prometheus.WrapCollectorWithPrefix("onefold_", collectors.NewGoCollector()),
 		prometheus.WrapCollectorWithPrefix("onefold_", collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
@@ -45,9 +54,27 @@ func NewMetrics() *Metrics {
 func (m *Metrics) count(method, route string, status int, elapsed time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(elapsed.Seconds())
+	if !background(route) {
+		m.latency.add(elapsed)
+	}
 }
 
-func (h *Handlers) metrics(c *fiber.Ctx) error { return adaptor.HTTPHandler(h.Metrics.handler)(c) }
+func (h *Handlers) metrics(c *fiber.Ctx) error {
+	h.Metrics.prove(c.UserContext(), h.DB)
+	return adaptor.HTTPHandler(h.Metrics.handler)(c)
+}
+
+// prove reads what is known about the invariants: every process tells the same. What can't be read is absent, not 0.
+func (m *Metrics) prove(ctx context.Context, db store.DB) {
+	known, err := alarm.Proof(ctx, db)
+	if err != nil || !known.Known() {
+		m.violated.Reset()
+		return
+	}
+	for _, i := range known {
+		m.violated.WithLabelValues(strconv.Itoa(i.Number)).Set(float64(i.Violations))
+	}
+}
 
 func (h *Handlers) healthz(c *fiber.Ctx) error { return c.SendString("ok\n") }
 

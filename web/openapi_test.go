@@ -64,7 +64,7 @@ func TestEveryCommandSaysHowItTreatsItsKey(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"placeOrder", "retryPayment", "cancelOrder", "refundOrder", "createLead"}, commands)
+	require.ElementsMatch(t, []string{"placeOrder", "retryPayment", "cancelOrder", "refundOrder", "createLead", "reconcile"}, commands)
 }
 
 // The validator is the judge of every other test here, so it is judged itself.

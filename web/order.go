@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -27,6 +28,9 @@ import (
 // order: GET /orders/{id} is the only place that tells the truth about an order.
 func (h *Handlers) order(c *fiber.Ctx) error {
 	o, err := h.ownOrder(c)
+	if fault.KindOf(err) == fault.NotFound && err != nil && currentUser(c).Email == "" {
+		return h.askForEmail(c, fiber.StatusNotFound, shop.FindOrderModel{})
+	}
 	if err != nil {
 		return err
 	}
@@ -53,9 +57,13 @@ func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
 		Totals:   shop.Totals{Total: o.Total.Display(lang)},
 		Status: shop.StatusCard{
 			State: state, Amount: o.Total.Display(lang), Mail: account.MaskEmail(o.Email), CheckedAt: now,
-			PollEvery: shop.PollEvery(state, now.Sub(lastChange(o, last))),
-			CanCancel: o.Status == order.AwaitingPayment && last.Status != payment.Unknown,
+			PollEvery: shop.PollEvery(state, now.Sub(lastChange(o, last))), PaysAt: hostOf(last.ConfirmationURL),
+			CanCancel: o.Status == order.AwaitingPayment && last.Status != payment.Unknown, NextCheck: orZero(o.NextLook),
+			Reason: shop.ReasonOf(string(last.Status), last.Failure),
 		},
+	}
+	if h.OrderTTL > 0 && o.Status == order.AwaitingPayment {
+		m.Status.Until = o.CreatedAt.Add(h.OrderTTL)
 	}
 	if o.Discount.Minor > 0 {
 		m.Totals.Subtotal, m.Totals.Discount, m.Totals.Promo = o.Subtotal.Display(lang), "−"+o.Discount.Display(lang), o.PromoCode
@@ -75,11 +83,22 @@ func (h *Handlers) orderModel(c *fiber.Ctx, o checkout.Order) shop.OrderModel {
 	}
 	if o.Delivery != nil && has(o, catalog.Physical) {
 		m.Address = h.addressLines(c, o.Delivery.Address)
+		if currentUser(c).Email == "" { // whoever finds this browser isn't told where the guest lives
+			m.Address = h.addressLines(c, masked(o.Delivery.Address))
+		}
 	}
 	if o.PaidAt != nil {
 		m.Receipt = shop.Receipt{Number: m.Number, PaidAt: *o.PaidAt, Amount: m.Status.Amount, Email: m.Status.Mail, Refunded: refunded(o, lang)}
 	}
 	return m
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // refunded is what has gone back of what paid the order; "" for nothing.
@@ -198,6 +217,9 @@ func (h *Handlers) orderCancel(c *fiber.Ctx) error {
 	_, err = h.Desk.Cancel(c.UserContext(), currentUser(c).ID, id, "cancel-"+id.String())
 	if err != nil && fault.KindOf(err) != fault.InProgress { // the page shows how it goes on
 		return err
+	}
+	if err == nil && c.FormValue("change") != "" { // the same things, in the basket again, to be ordered otherwise
+		return h.orderBuyAgain(c)
 	}
 	return redirect(c, path.Order(id.String()))
 }

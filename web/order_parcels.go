@@ -42,3 +42,13 @@ func (h *Handlers) addressLines(c *fiber.Ctx, a provider.Address) []string {
 	lines := []string{a.Name, a.Line1, a.Line2, strings.TrimSpace(a.Postcode + " " + a.City), country}
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
+
+// masked is an address for somebody who hasn't signed in: the town is enough to recognise it.
+func masked(a provider.Address) provider.Address {
+	const hidden = "•••"
+	if name := []rune(a.Name); len(name) > 0 {
+		a.Name = string(name[:1]) + hidden
+	}
+	a.Line1, a.Line2, a.Postcode = hidden, "", ""
+	return a
+}

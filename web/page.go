@@ -7,30 +7,42 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	_ "time/tzdata" // zones, on machines that have none
 
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"onefold/components/i18n"
 	"onefold/components/layout"
+	"onefold/components/path"
 	"onefold/components/shop"
 	"onefold/domain/account"
 	"onefold/domain/cart"
+	"onefold/domain/catalog"
 	"onefold/domain/fault"
 	"onefold/domain/trace"
 )
 
-// locale is how this visitor is spoken to: language from ?lang, the cookie or Accept-Language; zone from the cookie that
-// app.js sets.
+// locale is how this visitor is spoken to: language from ?lang, preferences, the cookie or Accept-Language; zone from preferences or
+// the cookie that app.js sets.
 func (h *Handlers) locale(c *fiber.Ctx) i18n.Locale {
 	l := i18n.Locale{Lang: i18n.Lang(c.Query("lang")), Zone: time.UTC, Now: h.Now()}
+	wanted := preferences(c)
+	l.Hour12 = wanted.Clock == "12"
+	if !l.Lang.Valid() {
+		l.Lang = i18n.Lang(wanted.Lang)
+	}
 	if !l.Lang.Valid() {
 		l.Lang = i18n.Lang(c.Cookies(cookieLang))
 	}
 	if !l.Lang.Valid() {
 		l.Lang = i18n.Match(c.Get(fiber.HeaderAcceptLanguage))
 	}
-	if name, err := url.QueryUnescape(c.Cookies(cookieZone)); err == nil && name != "" {
+	name, err := url.QueryUnescape(c.Cookies(cookieZone))
+	if wanted.Zone != "" {
+		name = wanted.Zone
+	}
+	if err == nil && name != "" {
 		if zone, err := time.LoadLocation(name); err == nil {
 			l.Zone = zone
 		}
@@ -45,12 +57,8 @@ func (h *Handlers) speak(c *fiber.Ctx) context.Context {
 // page is what every page of the shop needs. A database that can't count the basket still gets a page.
 func (h *Handlers) page(c *fiber.Ctx) layout.Page {
 	user := currentUser(c)
-	p := layout.Page{
-		CSRF: h.csrfToken(c), Theme: c.Cookies(cookieTheme), Return: c.OriginalURL(), Notice: h.takeNotice(c),
-	}
-	if c.Method() != fiber.MethodGet {
-		p.Return = c.Path()
-	}
+	p := h.frame(c)
+	p.Notice = h.takeNotice(c)
 	if user.ID == (account.ID{}) {
 		return p
 	}
@@ -72,10 +80,14 @@ func (h *Handlers) render(c *fiber.Ctx, status int, page templ.Component) error 
 		return err
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	c.Set(fiber.HeaderVary, "HX-Request, Cookie, Accept-Language")
+	c.Set(fiber.HeaderVary, "HX-Request, Cookie, Accept-Language, Accept-Encoding")
 	c.Set(fiber.HeaderContentLanguage, string(h.locale(c).Lang))
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
-	return c.Status(status).Send(out.Bytes())
+	content, err := pack(c, out.Bytes())
+	if err != nil {
+		return err
+	}
+	return c.Status(status).Send(content)
 }
 
 // redirect sends the browser on after a change; htmx is told to load the page anew.
@@ -103,22 +115,48 @@ func (h *Handlers) errorPage(c *fiber.Ctx, e *fault.Error) error {
 		return h.consoleError(c, e)
 	}
 	status := statusOf(e)
-	m := shop.ErrorModel{Status: status, Reference: trace.ID(c.UserContext())}
-	if status >= fiber.StatusInternalServerError && c.Method() == fiber.MethodPost {
-		m.Money = shop.MoneyOnce
-	}
-	if c.Method() == fiber.MethodGet && status >= fiber.StatusInternalServerError {
+	m := shop.ErrorModel{Status: status, Reference: trace.ID(c.UserContext()), Money: moneyMoved(c, status)}
+	if c.Method() == fiber.MethodGet && (status >= fiber.StatusInternalServerError || status == fiber.StatusTooManyRequests) {
 		m.Retry = c.OriginalURL()
 	}
-	page := h.plainPage(c)
-	return h.render(c, status, shop.Error(page, m))
+	return h.render(c, status, shop.Error(h.plainPage(c), m))
+}
+
+// moneyMoved is what a customer may be sure of after an error. Looking at a page moves nothing. What was refused moved nothing.
+// What broke while an order or a payment was sent may have moved something, but never twice.
+func moneyMoved(c *fiber.Ctx, status int) shop.Money {
+	about := strings.HasPrefix(c.Path(), path.Checkout("")) || strings.HasPrefix(c.Path(), path.Order(""))
+	switch {
+	case status == fiber.StatusNotFound && !about:
+		return shop.MoneyUnsaid
+	case c.Method() != fiber.MethodPost:
+		return shop.MoneyLooked
+	case !about:
+		return shop.MoneyNone
+	case status >= fiber.StatusInternalServerError || status == fiber.StatusTooManyRequests:
+		return shop.MoneyOnce
+	default:
+		return shop.MoneyNone
+	}
 }
 
 // plainPage is a page that asks the database nothing.
 func (h *Handlers) plainPage(c *fiber.Ctx) layout.Page {
-	p := layout.Page{CSRF: h.csrfToken(c), Theme: c.Cookies(cookieTheme), Return: "/"}
+	p := h.frame(c)
+	p.Return = path.Home()
 	if u := currentUser(c); u.Email != "" {
 		p.User = layout.User{Email: u.Email, Role: string(u.Role)}
+	}
+	return p
+}
+
+// frame is what every page knows from the request alone.
+func (h *Handlers) frame(c *fiber.Ctx) layout.Page {
+	p := layout.Page{
+		CSRF: h.csrfToken(c), Theme: c.Cookies(cookieTheme), Return: c.OriginalURL(), Currency: h.currency(c), Currencies: catalog.Currencies(),
+	}
+	if c.Method() != fiber.MethodGet {
+		p.Return = c.Path()
 	}
 	return p
 }

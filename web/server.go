@@ -9,7 +9,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"onefold/domain/account"
+	"onefold/domain/alarm"
 	"onefold/domain/checkout"
+	"onefold/domain/operator"
 	"onefold/domain/provider"
 	"onefold/domain/store"
 )
@@ -21,6 +23,7 @@ type Config struct {
 	Environment string        // "DEMO", "PROD"…: the badge of the console
 	SessionKey  []byte        // signs CSRF tokens
 	Retention   time.Duration // of operations, for people to read
+	OrderTTL    time.Duration // how long an order waits for its payment, for people to read; 0 isn't shown
 	Logger      *slog.Logger
 }
 
@@ -29,6 +32,7 @@ type Handlers struct {
 	Config
 	DB        store.DB
 	Desk      *checkout.Desk
+	Operator  *operator.Desk // where operators press
 	Tokens    *account.Tokens
 	Providers map[string]provider.Payments
 	Wake      func()       // tells the relay that something is due; never blocks
@@ -36,6 +40,16 @@ type Handlers struct {
 	River     http.Handler // the job pages of the console; nil shows none
 	Metrics   *Metrics
 	Now       func() time.Time
+
+	Limits alarm.Limits    // of the alarms; nil means alarm.DefaultLimits
+	Drills *Drills         // nil: there are none here
+	Done   <-chan struct{} // closed when the process is about to end; nil never is
+
+	StreamLife time.Duration // how long a page is told of news before it has to ask again; 0 means five minutes
+
+	presses presses
+	streams streams
+	drills  drillRuns
 }
 
 const (

@@ -69,14 +69,25 @@ func (h *Handlers) signOut(c *fiber.Ctx) error {
 	return back(c, path.Home(), path.Home())
 }
 
-// prefs: POST /prefs keeps language and theme in cookies.
+// prefs: POST /prefs keeps language, theme and currency in cookies.
 func (h *Handlers) prefs(c *fiber.Ctx) error {
+	wanted := map[string]string{}
 	if lang := i18n.Lang(c.FormValue("lang")); lang.Valid() {
 		h.keepPref(c, cookieLang, string(lang))
+		wanted["lang"] = string(lang)
 	}
 	switch theme := c.FormValue("theme"); theme {
 	case "system", "light", "dark":
 		h.keepPref(c, cookieTheme, theme)
+		wanted["theme"] = theme
+	}
+	if u := currentUser(c); u.Role.Staff() && len(wanted) > 0 { // the console's preferences come before cookies
+		if err := account.Prefer(c.UserContext(), h.DB, u.ID, wanted); err != nil {
+			return err
+		}
+	}
+	if code := c.FormValue("currency"); sold(code) {
+		h.keepPref(c, cookieCurrency, code)
 	}
 	return back(c, c.FormValue("return"), path.Home())
 }

@@ -17,13 +17,14 @@ import (
 
 // Cookies. With an https address the first two carry the __Host- prefix.
 const (
-	cookieSession = "onefold_session"
-	cookieBrowser = "onefold_browser" // what form tokens are bound to; it outlives sign-in, so no open tab turns stale
-	cookieLang    = "lang"
-	cookieTheme   = "theme"
-	cookieZone    = "zone"
-	cookieNotice  = "notice"
-	yearOfSeconds = 365 * 24 * 60 * 60
+	cookieSession  = "onefold_session"
+	cookieBrowser  = "onefold_browser" // what form tokens are bound to; it outlives sign-in, so no open tab turns stale
+	cookieLang     = "lang"
+	cookieTheme    = "theme"
+	cookieZone     = "zone"
+	cookieCurrency = "currency"
+	cookieNotice   = "notice"
+	yearOfSeconds  = 365 * 24 * 60 * 60
 )
 
 func (h *Handlers) secureCookies() bool { return strings.HasPrefix(h.PublicURL, "https:") }
@@ -121,21 +122,25 @@ func (h *Handlers) signInAs(c *fiber.Ctx, u account.User) error {
 // notices are what an action may say on the next page; %s is filled with the name that the action gives.
 var notices = map[string]bool{"added": true, "removed": true, "updated": true, "saved": true} //nolint:gochecknoglobals // a table
 
-func (h *Handlers) leaveNotice(c *fiber.Ctx, key, name string) {
-	h.setCookie(c, cookieNotice, url.QueryEscape(key+":"+name), 60)
+// leaveNotice tells the next page what was done, e.g. "removed" and the product with the units it had, which can be undone.
+func (h *Handlers) leaveNotice(c *fiber.Ctx, key string, about ...string) {
+	h.setCookie(c, cookieNotice, url.QueryEscape(strings.Join(append([]string{key}, about...), "\n")), 60)
 }
 
 func (h *Handlers) takeNotice(c *fiber.Ctx) layout.Notice {
 	raw, err := url.QueryUnescape(c.Cookies(h.cookieName(cookieNotice)))
-	key, name, _ := strings.Cut(raw, ":")
+	said := append(strings.Split(raw, "\n"), "", "", "") // key, name, product, quantity
+	key := said[0]
 	if err != nil || !notices[key] {
 		return layout.Notice{}
 	}
 	h.setCookie(c, cookieNotice, "", -1)
 	ctx := h.speak(c)
-	n := layout.Notice{Text: i18n.T(ctx, "notice."+key)}
-	if key == "added" || key == "removed" {
-		n = layout.Notice{Text: i18n.T(ctx, "notice."+key, name), Link: path.Cart(), Label: i18n.T(ctx, "notice.basket")}
+	switch key {
+	case "added":
+		return layout.Notice{Text: i18n.T(ctx, "notice.added", said[1]), Link: path.Cart(), Label: i18n.T(ctx, "notice.basket")}
+	case "removed":
+		return layout.Notice{Text: i18n.T(ctx, "notice.removed", said[1]), Undo: layout.Undo{Product: said[2], Quantity: said[3], CSRF: h.csrfToken(c)}}
 	}
-	return n
+	return layout.Notice{Text: i18n.T(ctx, "notice."+key)}
 }

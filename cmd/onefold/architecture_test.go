@@ -35,7 +35,8 @@ var tiers = [][]string{
 	{"journal", "operation", "inbox", "outbox", "provider", "account"},
 	{"catalog", "cart", "order", "lead"},
 	{"payment", "refund"},
-	{"checkout", "fulfilment", "reconcile", "retention", "invariant", "console"},
+	{"checkout", "fulfilment", "reconcile", "retention", "invariant", "console", "alarm"},
+	{"operator"},
 }
 
 // testOnly never gets into the binary.

@@ -18,9 +18,11 @@ import (
 	"onefold/components/path"
 	"onefold/domain/account"
 	"onefold/domain/checkout"
+	"onefold/domain/crash"
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
+	"onefold/domain/operator"
 	"onefold/domain/payment"
 	"onefold/domain/provider"
 	"onefold/domain/provider/sim"
@@ -40,8 +42,10 @@ type server struct {
 	// Three pools, so that none of these can starve the others: commands that queue for a hot row, what people read, and work.
 	pool, commands, work *pgxpool.Pool
 	jobs                 *jobs.Jobs
+	desk                 *operator.Desk
 	sim                  *sim.Client
 	web                  *fiber.App
+	handlers             *web.Handlers
 }
 
 // A request waits twinWait for an equal one that runs, and commandWait for rows that others hold: a twin must be told to come
@@ -64,15 +68,33 @@ func newServer(ctx context.Context, databaseURL string, cfg config, log *slog.Lo
 		return nil, err
 	}
 	s.sim = sim.New(sim.Config{BaseURL: cfg.SimURL, Secrets: cfg.webhookSecrets()})
+	wake := func() {}
+	if doWork {
+		wake = func() { s.jobs.Wake() }
+	}
+	if err := s.newDesk(wake); err != nil {
+		return nil, err
+	}
 	if s.jobs, err = s.newJobs(); err != nil {
 		return nil, err
 	}
-	wake := func() {}
-	if doWork {
-		wake = s.jobs.Wake
-	}
+	s.desk.Jobs = s.jobs
 	s.web, err = s.newWeb(ctx, wake)
 	return s, err
+}
+
+// newDesk is where shoppers' and operators' commands are decided.
+func (s *server) newDesk(wake func()) error {
+	limits, err := s.cfg.refundLimits()
+	if err != nil {
+		return err
+	}
+	run := &operation.Runner{DB: s.commands, Retention: s.cfg.Retention, Wait: twinWait}
+	s.desk = &operator.Desk{
+		Operations: run, Limits: limits, Wake: wake,
+		Checkout: &checkout.Desk{Operations: run, Provider: s.sim.Name(), Wake: wake},
+	}
+	return nil
 }
 
 func (s *server) newJobs() (*jobs.Jobs, error) {
@@ -90,8 +112,13 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	alarms, err := s.alarms(mailer)
+	if err != nil {
+		return nil, err
+	}
 	return jobs.New(s.work, executor, applier, jobs.Config{
-		Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log, Retention: kept,
+		Alarms: alarms, Step: s.desk.Step,
+		Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log, Retention: kept, Skew: crash.Skew(),
 	})
 }
 
@@ -110,19 +137,28 @@ func (s *server) newWeb(ctx context.Context, wake func()) (*fiber.App, error) {
 	if err := river.Start(ctx); err != nil {
 		return nil, fmt.Errorf("start job pages: %w", err)
 	}
-	return web.New(&web.Handlers{ //nolint:contextcheck // requests have contexts of their own
+	limits, err := s.cfg.limits()
+	if err != nil {
+		return nil, err
+	}
+	s.handlers = &web.Handlers{
+		Limits: limits, Drills: s.drills(), Done: ctx.Done(),
 		Config: web.Config{
 			PublicURL: s.cfg.PublicURL, PayOrigins: []string{s.cfg.SimURL}, Environment: s.cfg.Environment, SessionKey: []byte(s.cfg.SessionKey),
-			Retention: s.cfg.Retention, Logger: s.log,
+			Retention: s.cfg.Retention, OrderTTL: s.cfg.OrderTTL, Logger: s.log,
 		},
-		DB:     s.pool,
-		Desk:   &checkout.Desk{Operations: &operation.Runner{DB: s.commands, Retention: s.cfg.Retention, Wait: twinWait}, Provider: s.sim.Name(), Wake: wake},
-		Tokens: account.NewTokens(s.pool, time.Now), Providers: s.providers(), Wake: wake, Ready: s.ready, River: river,
-		Metrics: web.NewMetrics(), Now: time.Now,
-	}), nil
+		DB:   s.pool,
+		Desk: s.desk.Checkout, Operator: s.desk,
+		Tokens: account.NewTokens(s.pool, now), Providers: s.providers(), Wake: wake, Ready: s.ready, River: river,
+		Metrics: web.NewMetrics(), Now: now,
+	}
+	return web.New(s.handlers), nil //nolint:contextcheck // requests have contexts of their own
 }
 
-// ready says whether the database is there, migrated, and agrees with our clock (leases are its business, not ours).
+// now is this process's clock. It may be wrong: leases and schedules go by the database's.
+func now() time.Time { return time.Now().Add(crash.Skew()) }
+
+// ready says whether the database is there and migrated.
 func (s *server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -153,6 +189,7 @@ func (s *server) run(ctx context.Context, listener net.Listener, doWork bool) er
 			}
 			return nil
 		})
+		group.Go(func() error { s.handlers.Report(ctx); return nil })
 		group.Go(func() error {
 			<-ctx.Done()
 			err := s.web.ShutdownWithTimeout(stopWithin)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"onefold/domain/money"
 	"onefold/domain/retention"
 	"onefold/domain/store"
 )
@@ -50,6 +51,8 @@ type config struct {
 	SimURL    string `name:"sim-url" env:"ONEFOLD_SIM_URL" help:"Base address of the simulator; default http:// and sim-addr."`
 	PublicURL string `name:"public-url" env:"ONEFOLD_PUBLIC_URL" help:"Scheme and host as browsers see them; default http:// and addr. https makes cookies Secure."`
 	keeping
+	alerting
+	RefundLimits  []string      `name:"refund-limit" env:"ONEFOLD_REFUND_LIMIT" placeholder:"RUB=10000" default:"RUB=100000,USD=1000,EUR=1000,JPY=150000,KWD=300" help:"More than that of one payment goes back only when two people agree; a currency that is not named always takes two."`
 	Lease         time.Duration `env:"ONEFOLD_LEASE" default:"60s" help:"How long one try may own an operation."`
 	OrderTTL      time.Duration `name:"order-ttl" env:"ONEFOLD_ORDER_TTL" default:"24h" help:"How long an order waits for its payment before it expires."`
 	LogFormat     string        `env:"ONEFOLD_LOG_FORMAT" default:"json" enum:"json,text" help:"Log lines on standard error (${enum})."`
@@ -72,6 +75,20 @@ type keeping struct {
 	Outbox    time.Duration `name:"outbox-retention" env:"ONEFOLD_OUTBOX_RETENTION" default:"720h" help:"How long an outbox event is kept after its dispatch."`
 	Journal   time.Duration `name:"journal-retention" env:"ONEFOLD_JOURNAL_RETENTION" default:"8760h" help:"How long the journal tells of operations and events; of orders and money it does for ever."`
 	Guests    time.Duration `name:"guest-retention" env:"ONEFOLD_GUEST_RETENTION" default:"720h" help:"How long a guest's basket is kept that nobody comes back to."`
+}
+
+// refundLimits reads the limits into minor units by currency.
+func (c *config) refundLimits() (map[string]int64, error) {
+	limits := map[string]int64{}
+	for _, text := range c.RefundLimits {
+		code, number, _ := strings.Cut(text, "=")
+		amount, err := money.Parse(strings.TrimSpace(number), strings.TrimSpace(code))
+		if err != nil {
+			return nil, fmt.Errorf("--refund-limit (ONEFOLD_REFUND_LIMIT): %q must be a currency and an amount, e.g. RUB=10000", text)
+		}
+		limits[amount.Currency] = amount.Minor
+	}
+	return limits, nil
 }
 
 // policy names the setting that can't be used.
@@ -124,6 +141,12 @@ func (c *config) validate() error {
 		return errors.New("--workers (ONEFOLD_WORKERS) must not be negative")
 	}
 	if _, err := c.policy(); err != nil {
+		return err
+	}
+	if _, err := c.refundLimits(); err != nil {
+		return err
+	}
+	if _, err := c.limits(); err != nil {
 		return err
 	}
 	if len(c.SessionKey) < minSessionKey {

@@ -10,7 +10,9 @@ import (
 	"text/tabwriter"
 
 	"onefold/cmd/onefold/drills"
+	"onefold/domain/account"
 	"onefold/domain/store"
+	"onefold/web"
 )
 
 type drillCmd struct {
@@ -59,15 +61,57 @@ func (c *drillCmd) Run(ctx context.Context) error {
 
 // onlySimulated refuses a database in which a live provider has ever been used.
 func onlySimulated(ctx context.Context, q store.Querier) error {
-	var live string
-	err := q.QueryRow(ctx, `SELECT coalesce((SELECT provider FROM payments WHERE provider <> 'sim' LIMIT 1), '')`).Scan(&live)
+	live, err := liveProvider(ctx, q)
+	if err == nil && live != "" {
+		err = fmt.Errorf("this database has payments of %s: drills never run against a live provider", live)
+	}
+	return err
+}
+
+// liveProvider names a provider that has ever been used besides the simulator; "" if there is none.
+func liveProvider(ctx context.Context, q store.Querier) (live string, err error) {
+	err = q.QueryRow(ctx, `SELECT coalesce((SELECT provider FROM payments WHERE provider <> 'sim' LIMIT 1), '')`).Scan(&live)
 	if err != nil {
-		return fmt.Errorf("look for live payments: %w", err)
+		return "", fmt.Errorf("look for live payments: %w", err)
 	}
-	if live != "" {
-		return fmt.Errorf("this database has payments of %s: drills never run against a live provider", live)
+	return live, nil
+}
+
+// drills are those of the console. They buy from this very process.
+func (s *server) drills() *web.Drills {
+	return &web.Drills{
+		Names: drills.Names(),
+		Refused: func(ctx context.Context) (string, error) {
+			if s.cfg.Environment == "PROD" {
+				return "environment", nil
+			}
+			live, err := liveProvider(ctx, s.pool)
+			if err == nil && (live != "" || s.cfg.Provider != "sim") {
+				return "live", nil
+			}
+			return "", err
+		},
+		Run: s.drill,
 	}
-	return nil
+}
+
+func (s *server) drill(ctx context.Context, name string, watch func(step string)) web.DrillResult {
+	token, err := account.DrillToken(ctx, s.pool, []byte(s.cfg.SessionKey))
+	if err != nil {
+		return web.DrillResult{Error: err.Error()}
+	}
+	results, err := drills.Run(ctx, drills.Shop{Web: "http://" + s.cfg.Addr, Sim: s.cfg.SimURL, Token: token, DB: s.pool, Watch: watch}, []string{name})
+	if err != nil || len(results) != 1 {
+		return web.DrillResult{Error: fmt.Sprint("the drill couldn't be run: ", err)}
+	}
+	r := results[0]
+	return web.DrillResult{
+		OK: r.OK, Sent: r.Sent, Absorbed: r.Absorbed, Error: r.Error, Tries: r.Calls, Want: r.Want, Orders: r.Orders,
+		Counts: []web.DrillCount{
+			{Kind: "orders", N: r.Counts.Orders}, {Kind: "charges", N: r.Counts.Charges}, {Kind: "licenses", N: r.Counts.Licenses},
+			{Kind: "bonuses", N: r.Counts.Bonuses}, {Kind: "mails", N: r.Counts.Mails},
+		},
+	}
 }
 
 func printDrills(out io.Writer, results []drills.Result) error {

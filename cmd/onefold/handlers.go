@@ -20,6 +20,7 @@ import (
 func handlers(p provider.Payments, carrier provider.Delivery, mailer provider.Mailer, public string, keep time.Duration) map[operation.Type]operation.Handler {
 	orderURL := func(id uuid.UUID) string { return public + path.Order(id.String()) }
 	returnURL := func(id uuid.UUID) string { return public + path.WithQuery(path.PayReturn(), "order", id.String()) }
+	mail := fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler()
 	return map[operation.Type]operation.Handler{
 		payment.CreatePayment:       payment.Creator{Provider: p, ReturnURL: returnURL}.Handler(),
 		payment.WatchPayment:        payment.Watcher{Provider: p}.Handler(),
@@ -31,7 +32,8 @@ func handlers(p provider.Payments, carrier provider.Delivery, mailer provider.Ma
 		fulfilment.IssueLicenses:    fulfilment.License(),
 		fulfilment.AccrueBonus:      fulfilment.Bonus(),
 		fulfilment.ShipParcel:       fulfilment.Carrier{Delivery: carrier}.Handler(),
-		fulfilment.SendNotification: fulfilment.Mail{Mailer: mailer, Domain: mailDomain(public), OrderURL: orderURL}.Handler(),
+		fulfilment.SendNotification: mail, fulfilment.ResendNotification: mail,
+		payment.SettlePayment: payment.Settler{Provider: p}.Handler(),
 	}
 }
 

@@ -22,6 +22,7 @@ type cli struct {
 	Migrate   migrateCmd   `cmd:"" help:"Bring the schema and River's schema up or down, or show where it is."`
 	Check     checkCmd     `cmd:"" help:"Prove the invariants on the database. Exit 1 if one is violated."`
 	Drill     drillCmd     `cmd:"" help:"Run the seed scenarios live against the running demo. Exit 1 if one fails."`
+	Seed      seedCmd      `cmd:"" help:"Fill an empty or a demo's database with history, to try things out at scale."`
 	Retention retentionCmd `cmd:"" help:"Remove what is old and finished, as the workers do every hour; --dry-run only says what would go."`
 	Token     tokenCmd     `cmd:"" help:"API tokens."`
 	User      userCmd      `cmd:"" help:"People."`

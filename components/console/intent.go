@@ -2,9 +2,12 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/a-h/templ"
 
 	"onefold/components/i18n"
 	"onefold/components/ui"
@@ -12,15 +15,123 @@ import (
 
 // IntentModel is everything known about one intent.
 type IntentModel struct {
-	Kind     string   // "order" or "operation"
-	Name     string   // an order's number, or an operation's type
-	State    string   // of the order or the operation
-	Facts    []string // what it is about, already translated: sum, things, time
+	Kind     string    // "order", "operation" or "lead"
+	Name     string    // an order's number, an operation's type
+	State    string    // of the order or the operation; empty for none
+	Facts    []string  // what it is about, already translated: sum, things
+	At       time.Time // when it was made
+	Link     string    // the stable address of the page
+	JSON     string    // addresses of the evidence
+	Text     string
 	Verdict  Verdict
 	Diagram  Diagram
 	Identity []Identity
-	Entries  []Entry // journal rows, oldest first
-	Next     []Next  // what is planned, soonest first
+	Money    Money
+	Hooks    []Hook // what the provider told by itself
+	Reuses   []Reuse
+	Twins    []Twin
+	Notes    []Note
+	Stories  []Story // the customer's language first
+	Timeline Timeline
+
+	// Places for what others show; nil shows nothing.
+	Actions  templ.Component // what may be done, and whether it is safe
+	NoteForm templ.Component // below the notes
+}
+
+// Money is where the money is, and what both sides say of each payment.
+type Money struct {
+	Known                              bool // false for an intent without money
+	Captured, Returned, OnItsWay, Left string
+	Payments                           []Sides
+}
+
+// Sides is one payment as we and the provider know it. Empty fields of the provider's mean that it never said.
+type Sides struct {
+	ID        string
+	Attempt   int
+	Got       string // whether it reached the provider: yes, refused, absent, unanswered, no
+	Sends     int
+	Failure   string
+	State     string
+	Amount    string
+	Refunded  string
+	Provider  string // its name
+	Theirs    string // its state, in our words
+	TheirsSum string
+	Reference string // the provider's
+	UpdatedAt time.Time
+	HeardAt   time.Time
+	SaidAt    time.Time // by the provider's clock; zero when it didn't say
+	Via       string    // event, answer, lookup, watch or cancel
+	Differs   []string  // state, amount, reference
+}
+
+// Hook is an event that the provider sent.
+type Hook struct {
+	EventID    string
+	Type       string
+	State      string
+	Reason     string
+	Deliveries int
+	ReceivedAt time.Time
+	Anchor     string // its line in the timeline
+}
+
+// Reuse is a request under a known key that asked for something else.
+type Reuse struct {
+	At     time.Time
+	Anchor string
+	Fields []Field
+}
+
+// Field is one difference; empty values weren't there.
+type Field struct{ Path, First, Later string }
+
+// Twin is an order that looks like this one.
+type Twin struct {
+	Number, State, URL string
+	At                 time.Time
+	Earlier            bool
+	Verdict            string // technical_retry, on_purpose or empty
+	Note               string
+}
+
+// Note is what somebody wrote down.
+type Note struct {
+	By, Text string
+	At       time.Time
+}
+
+// Story explains the intent to the customer, in one language.
+type Story struct {
+	Lang  string
+	Lines []Sentence
+}
+
+// Sentence has at most one time in it, between its words.
+type Sentence struct {
+	Before, After string
+	Time          string // written out
+	At            time.Time
+}
+
+func (s Sentence) String() string { return s.Before + s.Time + s.After }
+
+// String is the whole explanation.
+func (s Story) String() string {
+	var lines []string
+	for _, l := range s.Lines {
+		lines = append(lines, l.String())
+	}
+	return strings.Join(lines, " ")
+}
+
+// Violation is a promise that doesn't hold for this order, with the rows that show it.
+type Violation struct {
+	Number  int
+	Promise string // already translated
+	Details []string
 }
 
 // VerdictKind is the answer to "is it exactly once?".
@@ -45,6 +156,9 @@ type Verdict struct {
 	Effects  int
 	Guards   []Guard
 	Reasons  []string // why it isn't "ok", already translated, worst first
+	Broken   []Violation
+	Money    string // one sentence, already translated; empty without money
+	Next     *Next  // the soonest; nil when nothing is planned
 }
 
 // Guard is what absorbed repeats, and how many.
@@ -62,30 +176,6 @@ type Identity struct {
 	Note   string // e.g. "attempt 2"; already translated
 	Masked bool   // not worth copying
 	Minor  bool   // shown on demand
-}
-
-// Entry is one journal row.
-type Entry struct {
-	ID     int64
-	At     time.Time
-	Kind   string // picks the sentence: "payment.succeeded"
-	Lane   string // where it happened: operation, order, payment, provider, inbox, outbox, job, effect, mail, operator, http
-	From   string // the state change; empty for none
-	To     string
-	Guard  string   // what absorbed a repeat
-	Detail []Detail // already redacted
-	// Omitted says how many entries were left out before this one.
-	Omitted int
-}
-
-// Detail is a named value of an entry.
-type Detail struct{ Name, Value string }
-
-// Next is something planned: Key names the word "next.<Key>": reconcile, lease, dispatch, expire.
-type Next struct {
-	Key     string
-	Subject string // an operation's or event's type
-	At      time.Time
 }
 
 func (v Verdict) tone() ui.Tone {
@@ -123,6 +213,11 @@ func (v Verdict) sum(ctx context.Context) string {
 	}, "\u00a0· ")
 }
 
+// Summary is sum, for those who write it elsewhere.
+func (v Verdict) Summary(ctx context.Context) string {
+	return strings.ReplaceAll(v.sum(ctx), "\u00a0", " ")
+}
+
 // named is "operations_identity × 3" for each guard.
 func (g Guard) named() string { return g.Name + " × " + strconv.Itoa(g.Count) }
 
@@ -139,3 +234,16 @@ func (m IntentModel) identities(minor bool) (list []Identity) {
 func (m IntentModel) title(ctx context.Context) string {
 	return i18n.T(ctx, "intent.title."+m.Kind, m.Name)
 }
+
+// differs says that the provider's side of a fact isn't ours.
+func (s Sides) differs(fact string) bool { return slices.Contains(s.Differs, fact) }
+
+func (t Twin) judged() string {
+	if t.Verdict == "" {
+		return "open"
+	}
+	return t.Verdict
+}
+
+// stamp is the machine's form of a time.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

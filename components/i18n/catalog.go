@@ -3,6 +3,7 @@ package i18n
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -28,11 +29,14 @@ var printers = build()
 
 func words() []word {
 	var all []word
-	for _, part := range [][]word{shellWords, shopWords, checkoutWords, countryWords, brokenWords, orderWords, errorWords, statusWords, consoleWords, journalWords} {
+	for _, part := range [][]word{shellWords, shopWords, checkoutWords, countryWords, brokenWords, orderWords, errorWords, statusWords, consoleWords, operatorWords, journalWords, alarmWords, helpWords} {
 		all = append(all, part...)
 	}
 	return all
 }
+
+// counted are all messages with a number in them.
+func counted() []count { return slices.Concat(counts, intentCounts) }
 
 func build() map[Lang]*message.Printer {
 	b := catalog.NewBuilder()
@@ -40,7 +44,7 @@ func build() map[Lang]*message.Printer {
 		must(b.SetString(language.English, w.key, w.en))
 		must(b.SetString(language.Russian, w.key, w.ru))
 	}
-	for _, c := range counts {
+	for _, c := range counted() {
 		must(b.Set(language.English, c.key, plural.Selectf(1, "%d", plural.One, c.en.one, plural.Other, c.en.other)))
 		must(b.Set(language.Russian, c.key, plural.Selectf(1, "%d",
 			plural.One, c.ru.one, plural.Few, c.ru.few, plural.Many, c.ru.many, plural.Other, c.ru.other)))
@@ -77,7 +81,7 @@ var known = func() map[string]bool {
 	for _, w := range words() {
 		m[w.key] = true
 	}
-	for _, c := range counts {
+	for _, c := range counted() {
 		m[c.key] = true
 	}
 	return m

@@ -33,9 +33,10 @@ func Match(acceptLanguage string) Lang {
 
 // Locale is how one request is spoken to.
 type Locale struct {
-	Lang Lang
-	Zone *time.Location // nil means UTC
-	Now  time.Time      // the moment of rendering, for ages; zero shows absolute times instead
+	Lang   Lang
+	Zone   *time.Location // nil means UTC
+	Hour12 bool           // "9:00 PM" instead of "21:00"
+	Now    time.Time      // the moment of rendering, for ages; zero shows absolute times instead
 }
 
 type localeKey struct{}

@@ -21,17 +21,30 @@ func Date(ctx context.Context, t time.Time) string {
 
 // DateTime is "29 Nov 2026, 21:00 UTC+3": never without its zone.
 func DateTime(ctx context.Context, t time.Time) string {
-	return Date(ctx, t) + ", " + t.In(From(ctx).Zone).Format("15:04") + " " + ZoneName(ctx, t)
+	return Date(ctx, t) + ", " + t.In(From(ctx).Zone).Format(From(ctx).clock("")) + " " + ZoneName(ctx, t)
 }
 
 // Clock is "21:00:05.123", for lists whose heading names the day and the zone.
 func Clock(ctx context.Context, t time.Time) string {
-	return t.In(From(ctx).Zone).Format("15:04:05.000")
+	return t.In(From(ctx).Zone).Format(From(ctx).clock(":05.000"))
 }
 
 // ClockSeconds is "21:00:05".
 func ClockSeconds(ctx context.Context, t time.Time) string {
-	return t.In(From(ctx).Zone).Format("15:04:05")
+	return t.In(From(ctx).Zone).Format(From(ctx).clock(":05"))
+}
+
+// HourMinute is "21:00", for axes that name the day elsewhere.
+func HourMinute(ctx context.Context, t time.Time) string {
+	return t.In(From(ctx).Zone).Format(From(ctx).clock(""))
+}
+
+// clock is the layout of a time of day with what follows the minutes.
+func (l Locale) clock(rest string) string {
+	if l.Hour12 {
+		return "3:04" + rest + " PM"
+	}
+	return "15:04" + rest
 }
 
 // ZoneName is "UTC" or "UTC+3": offsets are understood everywhere, abbreviations are not.

@@ -2,13 +2,17 @@ package i18n
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
-// journalWords are sentences for journal kinds: "journal.<kind>".
+// journalWords are the sentences of the timeline, and all else that the intent page says.
+var journalWords = slices.Concat(sentenceWords, intentWords) //nolint:gochecknoglobals // constant
+
+// sentenceWords are sentences for journal kinds: "journal.<kind>".
 //
 //nolint:gochecknoglobals // constant
-var journalWords = []word{
+var sentenceWords = []word{
 	{"journal.operation.completed", "Operation completed", "Операция завершена"},
 	{"journal.operation.failed", "Operation ended without a result", "Операция завершилась без результата"},
 	{"journal.operation.replayed", "Repeat absorbed: the stored result was returned", "Повтор поглощён: возвращён сохранённый результат"},
@@ -16,7 +20,7 @@ var journalWords = []word{
 	{"journal.operation.in_progress", "Repeat while the first still runs", "Повтор, пока первая попытка ещё выполняется"},
 	{"journal.operation.late_owner", "A late worker lost its lease and changed nothing", "Опоздавший исполнитель потерял аренду и ничего не изменил"},
 	{"journal.operation.already_settled", "An event was faster than the answer: nothing to do", "Событие опередило ответ: делать нечего"},
-	{"journal.operation.postponed", "No knowledge yet, next look scheduled", "Ответа пока нет, проверка запланирована"},
+	{"journal.operation.postponed", "Asked, and not known yet", "Запрошено, ответа пока нет"},
 	{"journal.order.awaiting_payment", "Order placed", "Заказ оформлен"},
 	{"journal.order.paid", "Order paid", "Заказ оплачен"},
 	{"journal.order.fulfilled", "Order fulfilled", "Заказ выполнен"},
@@ -66,8 +70,10 @@ var journalWords = []word{
 
 // Journal is the sentence for a journal kind, or the kind itself in readable form.
 func Journal(ctx context.Context, kind string) string {
-	if key := "journal." + kind; Has(key) {
-		return T(ctx, key)
+	for _, key := range []string{"journal." + kind, kind} { // a press's kind is its key
+		if Has(key) {
+			return T(ctx, key)
+		}
 	}
 	return strings.NewReplacer(".", ": ", "_", " ").Replace(kind)
 }

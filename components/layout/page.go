@@ -1,11 +1,6 @@
 // Package layout holds the two shells every page stands in: the shop's and the console's.
 package layout
 
-import (
-	"strconv"
-	"time"
-)
-
 // Themes a person can choose; ThemeSystem follows the device.
 const (
 	ThemeSystem = "system"
@@ -21,6 +16,9 @@ type Page struct {
 	User   User   // zero for a guest
 	Basket int    // items in the basket
 	Notice Notice
+
+	Currency   string   // prices are shown in it; empty offers no choice
+	Currencies []string // to choose from
 }
 
 // User is who is signed in.
@@ -44,37 +42,11 @@ type Notice struct {
 	Text  string
 	Link  string // address; empty means no link
 	Label string
+	Undo  Undo
 }
 
-// ConsolePage is what every page of the console needs.
-type ConsolePage struct {
-	Page
-	Env     string    // "DEMO", "PROD"; shown at the top of every page
-	Section string    // name of the open page: "overview", "operations", "payments", "inbox", "outbox"
-	Query   string    // what was searched for, kept in the field
-	At      time.Time // when the data was read
-	Counts  Counts
-	River   bool // whether the jobs UI is mounted for this person
-}
-
-// Counts are the pills of the rail; 0 shows none. Over says a limit is crossed and makes the pill red.
-type Counts struct {
-	Operations, Payments, Inbox, Outbox Count
-}
-
-// Count is one pill.
-type Count struct {
-	N    int
-	Over bool
-}
-
-// String is short: "7", "999+".
-func (c Count) String() string {
-	if c.N > 999 {
-		return "999+"
-	}
-	return strconv.Itoa(c.N)
-}
+// Undo puts removed units of a product back into the basket; zero offers nothing.
+type Undo struct{ Product, Quantity, CSRF string }
 
 func theme(t string) string {
 	if t == ThemeLight || t == ThemeDark {

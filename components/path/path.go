@@ -44,6 +44,9 @@ func OrderCancel(id string) string { return Order(id) + "/cancel" }
 // OrderBuyAgain takes POST: opens a new basket with the same products.
 func OrderBuyAgain(id string) string { return Order(id) + "/buy-again" }
 
+// OrderFind takes POST: opens a guest's order in another browser, by the address it was placed with.
+func OrderFind(id string) string { return Order(id) + "/find" }
+
 // PayReturn is where the provider sends the customer back. It only redirects to the order.
 func PayReturn() string { return "/pay/return" }
 

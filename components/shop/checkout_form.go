@@ -78,9 +78,20 @@ func (m CheckoutModel) problems(ctx context.Context) []ui.FieldError {
 
 // checkoutTitle says first that something is wrong: a screen reader reads the title before the page.
 func checkoutTitle(ctx context.Context, m CheckoutModel) string {
-	title := i18n.T(ctx, "checkout.title")
-	if len(m.problems(ctx)) > 0 {
-		return i18n.T(ctx, "error.prefix", title)
+	return titled(ctx, "checkout.title", len(m.problems(ctx)) > 0)
+}
+
+func titled(ctx context.Context, key string, wrong bool) string {
+	if wrong {
+		return i18n.T(ctx, "error.prefix", i18n.T(ctx, key))
 	}
-	return title
+	return i18n.T(ctx, key)
+}
+
+func (m CheckoutModel) hidden() []ui.Hidden {
+	list := []ui.Hidden{{Name: "key", Value: m.Key}, {Name: "basket", Value: m.Basket}, {Name: "total", Value: m.Total}, {Name: "seen", Value: m.Seen}}
+	if m.Again {
+		list = append(list, ui.Hidden{Name: "again", Value: "yes"})
+	}
+	return list
 }

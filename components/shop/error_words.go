@@ -7,6 +7,13 @@ import (
 	"onefold/components/ui"
 )
 
+func (m ErrorModel) title(ctx context.Context) string {
+	if m.Title != "" {
+		return m.Title
+	}
+	return i18n.T(ctx, "error."+m.code()+".title")
+}
+
 func (m ErrorModel) text(ctx context.Context) string {
 	if m.Detail != "" {
 		return m.Detail
@@ -39,8 +46,12 @@ func (m ErrorModel) tone() ui.Tone {
 }
 
 func (m Money) words(ctx context.Context) string {
-	if m == MoneyNone {
+	switch m {
+	case MoneyNone:
 		return i18n.T(ctx, "error.money.none")
+	case MoneyLooked:
+		return i18n.T(ctx, "error.money.looked")
+	default:
+		return i18n.T(ctx, "error.money.once")
 	}
-	return i18n.T(ctx, "error.money.once")
 }

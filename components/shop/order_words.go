@@ -1,8 +1,8 @@
 package shop
 
 import (
+	"cmp"
 	"context"
-	"time"
 
 	"onefold/components/i18n"
 	"onefold/components/ui"
@@ -13,17 +13,15 @@ func orderTitle(ctx context.Context, m OrderModel) string {
 	return i18n.T(ctx, "order.document", i18n.T(ctx, "order.card."+string(m.Status.State)), m.Number)
 }
 
-func placed(ctx context.Context, at time.Time) string {
-	return i18n.T(ctx, "order.placed", i18n.DateTime(ctx, at))
-}
-
-// stepOf is where the slim line Details → Payment → Done stands; 4 is past its end.
+// stepOf is where the slim line Details → Payment → Done stands; 4 is past its end, and 0 is an order that never gets there.
 func stepOf(s State) int {
 	switch s {
 	case Preparing, AwaitingPayment, Unknown, UnknownLong, Declined:
 		return 2
 	case Paid:
 		return 3
+	case Canceled, Expired, Refunding:
+		return 0
 	default:
 		return 4
 	}
@@ -35,6 +33,8 @@ func (c StatusCard) sentence(ctx context.Context) string {
 	switch c.State {
 	case AwaitingPayment, Paid, Fulfilled, Refunding, Refunded:
 		return i18n.T(ctx, key, c.Amount)
+	case Declined:
+		return i18n.T(ctx, "order.reason."+string(cmp.Or(c.Reason, ReasonUnknown))) + " " + i18n.T(ctx, key)
 	case UnknownLong:
 		return i18n.T(ctx, "order.card.UNKNOWN.text")
 	default:

@@ -15,6 +15,7 @@ func scene(kind, slug string) string {
 		{"cup", "mug"},
 		{"notes", "window"},
 		{"editor", "window"},
+		{"notebook", "notebook"},
 		{"book", "book"},
 		{"ledger", "book"},
 		{"lamp", "lamp"},

@@ -134,28 +134,33 @@ func Art(kind, slug string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+		case "notebook":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<rect class=\"a2\" y=\"140\" width=\"320\" height=\"60\"></rect> <rect class=\"b3\" x=\"54\" y=\"46\" width=\"212\" height=\"116\" rx=\"8\"></rect> <rect class=\"b0\" x=\"62\" y=\"38\" width=\"98\" height=\"116\" rx=\"4\"></rect> <rect class=\"b0\" x=\"160\" y=\"38\" width=\"98\" height=\"116\" rx=\"4\"></rect> <path class=\"line1 thin\" d=\"M76 64h70M76 82h70M76 100h70M76 118h46\"></path> <path class=\"line2 thin\" d=\"M160 46v100\" stroke-dasharray=\"6 8\"></path> <path class=\"b2\" d=\"m198 138 5-17 49-66 13 10-49 65z\"></path> <path class=\"b3\" d=\"m198 138 5-17 13 9z\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		case "lamp":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<rect class=\"a2\" y=\"158\" width=\"320\" height=\"42\"></rect> <path class=\"b1\" d=\"m126 84-44 74h156l-44-74z\"></path> <path class=\"b2\" d=\"M136 36h48l26 52h-100z\"></path> <rect class=\"b3\" x=\"156\" y=\"88\" width=\"8\" height=\"70\"></rect> <rect class=\"b3\" x=\"128\" y=\"152\" width=\"64\" height=\"10\" rx=\"5\"></rect>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<rect class=\"a2\" y=\"158\" width=\"320\" height=\"42\"></rect> <path class=\"b1\" d=\"m126 84-44 74h156l-44-74z\"></path> <path class=\"b2\" d=\"M136 36h48l26 52h-100z\"></path> <rect class=\"b3\" x=\"156\" y=\"88\" width=\"8\" height=\"70\"></rect> <rect class=\"b3\" x=\"128\" y=\"152\" width=\"64\" height=\"10\" rx=\"5\"></rect>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "frame":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<rect class=\"a2\" y=\"166\" width=\"320\" height=\"34\"></rect> <rect class=\"b3\" x=\"98\" y=\"22\" width=\"124\" height=\"150\" rx=\"4\"></rect> <rect class=\"b0\" x=\"108\" y=\"32\" width=\"104\" height=\"130\"></rect> <circle class=\"b1\" cx=\"160\" cy=\"80\" r=\"28\"></circle> <path class=\"b2\" d=\"M108 134c24-22 40-22 60-4 16-14 28-14 44-2v34H108z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<rect class=\"a2\" y=\"166\" width=\"320\" height=\"34\"></rect> <rect class=\"b3\" x=\"98\" y=\"22\" width=\"124\" height=\"150\" rx=\"4\"></rect> <rect class=\"b0\" x=\"108\" y=\"32\" width=\"104\" height=\"130\"></rect> <circle class=\"b1\" cx=\"160\" cy=\"80\" r=\"28\"></circle> <path class=\"b2\" d=\"M108 134c24-22 40-22 60-4 16-14 28-14 44-2v34H108z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "plant":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<rect class=\"a2\" y=\"162\" width=\"320\" height=\"38\"></rect> <path class=\"b1\" d=\"M160 118c-44-6-64-32-62-66 36 0 60 24 62 66z\"></path> <path class=\"b3\" d=\"M160 118c0-52 24-80 62-86 6 42-18 76-62 86z\"></path> <path class=\"b2\" d=\"M118 116h84l-10 50a8 8 0 0 1-8 6h-48a8 8 0 0 1-8-6z\"></path> <rect class=\"b3\" x=\"112\" y=\"108\" width=\"96\" height=\"16\" rx=\"4\"></rect>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<rect class=\"a2\" y=\"162\" width=\"320\" height=\"38\"></rect> <path class=\"b1\" d=\"M160 118c-44-6-64-32-62-66 36 0 60 24 62 66z\"></path> <path class=\"b3\" d=\"M160 118c0-52 24-80 62-86 6 42-18 76-62 86z\"></path> <path class=\"b2\" d=\"M118 116h84l-10 50a8 8 0 0 1-8 6h-48a8 8 0 0 1-8-6z\"></path> <rect class=\"b3\" x=\"112\" y=\"108\" width=\"96\" height=\"16\" rx=\"4\"></rect>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<rect class=\"a2\" y=\"156\" width=\"320\" height=\"44\"></rect> <path class=\"line2\" d=\"M134 74V60a26 26 0 0 1 52 0v14\"></path> <path class=\"b2\" d=\"M106 72h108l10 92a8 8 0 0 1-8 8H104a8 8 0 0 1-8-8z\"></path> <circle class=\"b0\" cx=\"160\" cy=\"122\" r=\"20\"></circle> <path class=\"b3\" d=\"M160 102a20 20 0 0 1 0 40z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<rect class=\"a2\" y=\"156\" width=\"320\" height=\"44\"></rect> <path class=\"line2\" d=\"M134 74V60a26 26 0 0 1 52 0v14\"></path> <path class=\"b2\" d=\"M106 72h108l10 92a8 8 0 0 1-8 8H104a8 8 0 0 1-8-8z\"></path> <circle class=\"b0\" cx=\"160\" cy=\"122\" r=\"20\"></circle> <path class=\"b3\" d=\"M160 102a20 20 0 0 1 0 40z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -181,7 +186,7 @@ func Mark() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<svg class=\"mark\" viewBox=\"0 0 28 28\" width=\"28\" height=\"28\" aria-hidden=\"true\" focusable=\"false\"><path class=\"mark-line\" d=\"M4 5c8 0 7 9 13 9M4 14h13M4 23c8 0 7-9 13-9\"></path> <circle class=\"mark-dot\" cx=\"21\" cy=\"14\" r=\"4.5\"></circle></svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<svg class=\"mark\" viewBox=\"0 0 28 28\" width=\"28\" height=\"28\" aria-hidden=\"true\" focusable=\"false\"><path class=\"mark-line\" d=\"M4 5c8 0 7 9 13 9M4 14h13M4 23c8 0 7-9 13-9\"></path> <circle class=\"mark-dot\" cx=\"21\" cy=\"14\" r=\"4.5\"></circle></svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

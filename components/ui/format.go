@@ -1,6 +1,23 @@
 package ui
 
-import "time"
+import (
+	"context"
+	"strings"
+	"time"
+
+	"onefold/components/i18n"
+)
+
+// before and after are the words of a message around its only argument.
+func before(ctx context.Context, key string) string {
+	words, _, _ := strings.Cut(i18n.T(ctx, key, "\x00"), "\x00")
+	return words
+}
+
+func after(ctx context.Context, key string) string {
+	_, words, _ := strings.Cut(i18n.T(ctx, key, "\x00"), "\x00")
+	return words
+}
 
 // stamp is the machine's form of a time: UTC, always.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -30,6 +30,9 @@ var looks = map[string]look{
 	"RECEIVED": {Neutral, "clock"}, "APPLIED": {Good, "check"}, "NO_CHANGE": {Neutral, "equal"},
 	"STALE": {Neutral, "equal"}, "IGNORED": {Neutral, "ban"}, "QUARANTINED": {Bad, "alert"},
 	"WAITING": {Neutral, "clock"}, "DISPATCHED": {Good, "check"}, "PARKED": {Bad, "alert"}, "DONE": {Good, "check"},
+	"PREVIEW": {Neutral, "eye"}, "RUNNING": {Neutral, "clock"}, "PAUSED": {Warn, "clock"}, "STOPPED": {Neutral, "ban"},
+	"REPLAYED": {Neutral, "equal"}, "REFUSED": {Warn, "ban"}, "OPEN": {Neutral, "clock"}, "APPROVED": {Good, "check"}, "REJECTED": {Neutral, "ban"},
+	"discarded": {Bad, "cross"}, "cancelled": {Neutral, "ban"},
 	"PREPARING": {Neutral, "clock"}, "DECLINED": {Bad, "cross"},
 }
 

@@ -89,13 +89,18 @@ func errRaced() error {
 }
 
 // ByKey returns the owner's cart with this checkout key, open or already ordered. Returns NotFound for an unknown key and for
-// somebody else's.
+// somebody else's, and Gone CHECKOUT_ENDED when its lines went into another basket at sign-in.
 func ByKey(ctx context.Context, q store.Querier, userID account.ID, key string) (Cart, error) {
-	c, found, err := readCart(ctx, q, `WHERE checkout_key = $1 AND user_id = $2 AND status IN ('OPEN','ORDERED')`, key, userID)
-	if err == nil && !found {
-		err = fault.Missing("checkout")
+	c, found, err := readCart(ctx, q, `WHERE checkout_key = $1 AND user_id = $2`, key, userID)
+	switch {
+	case err != nil:
+		return c, err
+	case !found:
+		return c, fault.Missing("checkout")
+	case c.Status == StatusMerged:
+		return c, fault.New(fault.Gone, "CHECKOUT_ENDED", "This checkout has ended. What it held is in your basket.")
 	}
-	return c, err
+	return c, nil
 }
 
 // Close moves an open cart to ORDERED in the transaction that makes the order, and keeps its row locked until COMMIT. false

@@ -167,3 +167,32 @@ func TestParallelAddsAreAllCounted(t *testing.T) {
 	together(t, 30, func(int) error { return cart.Add(t.Context(), db, u, notes, 1) })
 	require.Equal(t, map[string]int{notes: 30}, lines(t, db, u))
 }
+
+func TestAChangedPriceIsKnown(t *testing.T) {
+	t.Parallel()
+	tx := storetest.Tx(t)
+	g, u := guest(t, tx), member(t, tx)
+	line := func(user account.ID, currency string) cart.ViewLine {
+		v, err := cart.See(t.Context(), tx, user, currency, "en")
+		require.NoError(t, err)
+		require.Len(t, v.Lines, 1)
+		return v.Lines[0]
+	}
+	require.NoError(t, cart.Add(t.Context(), tx, g, notes, 1))
+	require.False(t, line(g, "RUB").PriceChanged(), "never seen")
+	was := line(g, "RUB").Price
+	for range 2 {
+		require.NoError(t, cart.Saw(t.Context(), tx, g, notes, was))
+		require.NoError(t, cart.Saw(t.Context(), tx, g, "no-such", was))
+		require.Equal(t, was, line(g, "RUB").Seen)
+		require.False(t, line(g, "RUB").PriceChanged())
+	}
+	_, err := tx.Exec(t.Context(), `UPDATE product_prices SET price_minor = price_minor + 1 WHERE product_id = $1 AND currency = 'RUB'`, notes)
+	require.NoError(t, err)
+	require.True(t, line(g, "RUB").PriceChanged())
+	require.False(t, line(g, "JPY").PriceChanged(), "another currency is no change")
+	require.NoError(t, cart.Merge(t.Context(), tx, g, u))
+	require.True(t, line(u, "RUB").PriceChanged(), "it comes along at sign-in")
+	require.NoError(t, cart.Saw(t.Context(), tx, u, notes, line(u, "RUB").Price))
+	require.False(t, line(u, "RUB").PriceChanged(), "seen again")
+}

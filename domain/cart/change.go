@@ -8,6 +8,7 @@ import (
 
 	"onefold/domain/account"
 	"onefold/domain/fault"
+	"onefold/domain/money"
 	"onefold/domain/store"
 )
 
@@ -78,6 +79,17 @@ func put(ctx context.Context, db store.Querier, userID account.ID, productID str
 	return err
 }
 
+// Saw records the price of one unit that the shopper was shown for a line of the open cart; See tells later what it was. What
+// is not there is a success.
+func Saw(ctx context.Context, db store.Querier, userID account.ID, productID string, price money.Amount) error {
+	_, err := db.Exec(ctx, openSQL+` UPDATE cart_items i SET seen_price_minor = $3, seen_currency = $4 FROM open
+		WHERE i.cart_id = open.id AND i.product_id = $2`, userID, productID, price.Minor, price.Currency)
+	if err != nil {
+		return fmt.Errorf("record the price seen: %w", err)
+	}
+	return nil
+}
+
 // Remove takes a product out of the open cart. What is not there is a success.
 func Remove(ctx context.Context, db store.Querier, userID account.ID, productID string) error {
 	_, err := db.Exec(ctx, openSQL+` DELETE FROM cart_items i USING open WHERE i.cart_id = open.id AND i.product_id = $2`,
@@ -94,11 +106,11 @@ func Remove(ctx context.Context, db store.Querier, userID account.ID, productID 
 func Copy(ctx context.Context, db store.Querier, userID account.ID, orderID uuid.UUID) error {
 	found, err := change(ctx, db, userID, `
 		wanted AS (
-			SELECT item.product_id, least(99, item.quantity) AS quantity
+			SELECT item.product_id, least(99, item.quantity) AS quantity, item.price_minor, o.currency
 			FROM orders o JOIN order_items item ON item.order_id = o.id WHERE o.id = $2 AND o.user_id = $1),
 		put AS (
-			INSERT INTO cart_items AS i (cart_id, product_id, quantity)
-			SELECT open.id, wanted.product_id, wanted.quantity FROM open, wanted
+			INSERT INTO cart_items AS i (cart_id, product_id, quantity, seen_price_minor, seen_currency)
+			SELECT open.id, wanted.product_id, wanted.quantity, wanted.price_minor, wanted.currency FROM open, wanted
 			ON CONFLICT (cart_id, product_id) DO UPDATE SET quantity = greatest(i.quantity, excluded.quantity))
 		SELECT (SELECT count(*) FROM open), (SELECT count(*) FROM wanted)`, orderID)
 	if err == nil && found == 0 {

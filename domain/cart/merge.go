@@ -27,10 +27,10 @@ func Merge(ctx context.Context, db store.DB, guestID, userID account.ID) error {
 			return fmt.Errorf("take guest cart: %w", err)
 		}
 		_, err = change(ctx, tx, userID, `
-			wanted AS (SELECT product_id, quantity FROM cart_items WHERE cart_id = $2),
+			wanted AS (SELECT product_id, quantity, seen_price_minor, seen_currency FROM cart_items WHERE cart_id = $2),
 			put AS (
-				INSERT INTO cart_items AS i (cart_id, product_id, quantity)
-				SELECT open.id, wanted.product_id, wanted.quantity FROM open, wanted
+				INSERT INTO cart_items AS i (cart_id, product_id, quantity, seen_price_minor, seen_currency)
+				SELECT open.id, wanted.product_id, wanted.quantity, wanted.seen_price_minor, wanted.seen_currency FROM open, wanted
 				ON CONFLICT (cart_id, product_id) DO UPDATE SET quantity = least(99, i.quantity + excluded.quantity))
 			SELECT (SELECT count(*) FROM open), (SELECT count(*) FROM wanted)`, guestCart)
 		return err

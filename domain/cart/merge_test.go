@@ -25,7 +25,7 @@ func TestMergeTwiceAddsOnce(t *testing.T) {
 		require.Empty(t, lines(t, tx, g))
 	}
 	_, err = cart.ByKey(t.Context(), tx, g, key)
-	require.Equal(t, fault.NotFound, fault.KindOf(err), "a merged cart cannot be ordered any more")
+	require.Equal(t, fault.Gone, fault.KindOf(err), "a merged cart cannot be ordered any more")
 
 	require.NoError(t, cart.Add(t.Context(), tx, g, maps, 2))
 	require.NoError(t, cart.Merge(t.Context(), tx, g, u))

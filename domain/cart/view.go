@@ -27,8 +27,14 @@ type ViewLine struct {
 	Name      string
 	Quantity  int
 	Price     money.Amount // of one unit
+	Seen      money.Amount // of one unit when the shopper last touched the line; no currency: not known
 	Sum       money.Amount // Price times Quantity
 	Stock     int          // units nobody has reserved
+}
+
+// PriceChanged says whether a unit costs something else than what the shopper saw. Another currency is no change.
+func (l ViewLine) PriceChanged() bool {
+	return l.Seen.Currency == l.Price.Currency && l.Seen.Minor != l.Price.Minor
 }
 
 // HasPhysical says whether something in it has to be carried.
@@ -41,7 +47,8 @@ func (v View) HasPhysical() bool {
 func See(ctx context.Context, q store.Querier, userID account.ID, currency, lang string) (View, error) {
 	rows, err := q.Query(ctx, `
 		SELECT p.id, p.kind, CASE WHEN $3 = 'ru' THEN p.name_ru ELSE p.name_en END,
-			i.quantity, coalesce(price.price_minor, -1), p.on_hand - p.reserved
+			i.quantity, coalesce(price.price_minor, -1), p.on_hand - p.reserved,
+			coalesce(i.seen_price_minor, 0), coalesce(i.seen_currency, '')
 		FROM carts c JOIN cart_items i ON i.cart_id = c.id JOIN products p ON p.id = i.product_id
 		LEFT JOIN product_prices price ON price.product_id = p.id AND price.currency = $2
 		WHERE c.user_id = $1 AND c.status = 'OPEN' ORDER BY p.position, p.id`, userID, currency, lang)
@@ -49,7 +56,7 @@ func See(ctx context.Context, q store.Querier, userID account.ID, currency, lang
 		return View{}, fmt.Errorf("view cart: %w", err)
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l ViewLine, err error) {
-		err = row.Scan(&l.ProductID, &l.Kind, &l.Name, &l.Quantity, &l.Price.Minor, &l.Stock)
+		err = row.Scan(&l.ProductID, &l.Kind, &l.Name, &l.Quantity, &l.Price.Minor, &l.Stock, &l.Seen.Minor, &l.Seen.Currency)
 		return l, err
 	})
 	if err != nil {

@@ -44,6 +44,27 @@ func TestC14d_NothingBookedEndsOnlyByProof(t *testing.T) {
 	require.Equal(t, 2, paymenttest.Count(t, c.db, `SELECT count(DISTINCT provider_key) FROM payments WHERE order_id = $1`, id))
 }
 
+// Lookups that fail in between prove nothing, neither way: they make nobody wait for ever.
+func TestAFailedLookupDoesNotBeginTheProofAgain(t *testing.T) {
+	t.Parallel()
+	c := withProvider(t)
+	c.executor.ConclusiveAfter = time.Nanosecond
+	c.control(t, "/control/faults", `{"on":"payments.create","do":"error_before","times":0}`)
+	id := c.pending(t, "k")
+	for range 3 {
+		c.look(t) // nothing there
+		_, p, _ := c.states(t, id)
+		require.Equal(t, "UNKNOWN", p)
+		c.control(t, "/control/faults", `{"on":"payments.get","do":"error_before","times":1}`)
+		c.look(t) // no answer
+		_, p, _ = c.states(t, id)
+		require.Equal(t, "UNKNOWN", p)
+	}
+	c.look(t)
+	_, p, _ := c.states(t, id)
+	require.Equal(t, "FAILED", p)
+}
+
 func TestC14c_BookedBehindAStickyErrorIsFound(t *testing.T) {
 	t.Parallel()
 	c := withProvider(t)

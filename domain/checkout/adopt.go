@@ -22,7 +22,7 @@ func Adopt(ctx context.Context, db store.DB, guestID, userID uuid.UUID) error {
 	return store.InTx(ctx, db, func(tx pgx.Tx) error {
 		for _, sql := range []string{
 			`UPDATE orders o SET user_id = $2 FROM users g WHERE o.user_id = $1 AND g.id = $1 AND g.role = 'guest'`,
-			`UPDATE carts c SET user_id = $2 FROM users g WHERE c.user_id = $1 AND c.status = 'ORDERED' AND g.id = $1 AND g.role = 'guest'`,
+			`UPDATE carts c SET user_id = $2 FROM users g WHERE c.user_id = $1 AND c.status <> 'OPEN' AND g.id = $1 AND g.role = 'guest'`,
 		} {
 			if _, err := tx.Exec(ctx, sql, guestID, userID); err != nil {
 				return fmt.Errorf("adopt guest's orders: %w", err)

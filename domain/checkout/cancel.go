@@ -31,24 +31,33 @@ const (
 // Errors: NOT_FOUND, ORDER_STATE (paid; a result if it was learned by asking), PAYMENT_UNRESOLVED (the outcome isn't known),
 // IDEMPOTENCY_KEY_EXPIRED (the key closed the order, its operation was cleaned away).
 func (d *Desk) Cancel(ctx context.Context, userID, orderID uuid.UUID, key string) (operation.Outcome, error) {
+	return d.CancelFor(ctx, userID, orderID, key, nil)
+}
+
+// CancelFor is Cancel by somebody who need not be the owner: may, asked in the operation's transaction, takes the place of that
+// rule and writes what else belongs to it. Nil asks for the owner.
+func (d *Desk) CancelFor(ctx context.Context, userID, orderID uuid.UUID, key string, may func(tx pgx.Tx, wish operation.ID) error) (operation.Outcome, error) {
 	fingerprint, err := operation.Fingerprint(1, struct{ OrderID uuid.UUID }{orderID})
 	if err != nil {
 		return operation.Outcome{}, err
 	}
 	claim := operation.Claim{
 		Identity:    operation.Identity{User: userID, Type: CancelOrder, Target: "order:" + orderID.String(), Key: key},
-		Fingerprint: fingerprint,
+		Fingerprint: fingerprint, Describe: func(f *operation.Fields) { f.Put("order", orderID.String()) },
 	}
 	return d.Operations.Start(ctx, claim, d.Wake, func(tx pgx.Tx) (uuid.UUID, error) {
-		return orderID, mayCancel(ctx, tx, claim.Identity, orderID)
+		if err := mayCancel(ctx, tx, claim.Identity, orderID, may == nil); err != nil || may == nil {
+			return orderID, err
+		}
+		return orderID, may(tx, claim.Identity.ID())
 	})
 }
 
-func mayCancel(ctx context.Context, tx pgx.Tx, wish operation.Identity, orderID uuid.UUID) error {
+func mayCancel(ctx context.Context, tx pgx.Tx, wish operation.Identity, orderID uuid.UUID, ownOnly bool) error {
 	var owner uuid.UUID
 	var closedBy uuid.NullUUID
 	err := tx.QueryRow(ctx, `SELECT user_id, closed_by FROM orders WHERE id = $1`, orderID).Scan(&owner, &closedBy)
-	if errors.Is(err, pgx.ErrNoRows) || (err == nil && owner != wish.User) {
+	if errors.Is(err, pgx.ErrNoRows) || (err == nil && ownOnly && owner != wish.User) {
 		return fault.Missing("order")
 	}
 	if err != nil {
@@ -106,7 +115,13 @@ func (c Closer) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) 
 			return nil, &provider.Error{Kind: provider.NotYet, RetryAfter: lookAgain}
 		}}, operation.End{}, nil
 	}
-	return operation.Call{Send: func(ctx context.Context) (operation.Record, error) {
+	return operation.Call{Lookup: func(ctx context.Context) (operation.Record, error) {
+		said, err := closing.Look(ctx)
+		if err == nil && said.Status == provider.Pending {
+			err = provider.Errorf(provider.NotFound, "no cancellation yet")
+		}
+		return c.record(op, closing.Last, said), err
+	}, Send: func(ctx context.Context) (operation.Record, error) {
 		said, err := closing.Ask(ctx)
 		if err != nil && provider.KindOf(err) == provider.Rejected {
 			return c.refused(op, closing.Last), nil
@@ -166,7 +181,11 @@ func (c Closer) conclude(ctx context.Context, tx pgx.Tx, op operation.Operation,
 	if op.User == operation.System {
 		return end, nil
 	}
-	view, err := Find(ctx, tx, op.User, o.ID)
+	var owner uuid.UUID // who may not be the one who cancels
+	if err := tx.QueryRow(ctx, `SELECT user_id FROM orders WHERE id = $1`, o.ID).Scan(&owner); err != nil {
+		return operation.End{}, fmt.Errorf("read owner: %w", err)
+	}
+	view, err := Find(ctx, tx, owner, o.ID)
 	if err != nil {
 		return operation.End{}, err
 	}

@@ -209,6 +209,30 @@ func TestLostAnswerOfACancelIsAskedAgain(t *testing.T) {
 	require.Zero(t, c.counts(t).reserved)
 }
 
+// A provider may answer one error to a key for ever, whether or not it did what was asked: the next try looks, then asks anew.
+func TestAStickyErrorOfACancelIsOvercome(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]string{
+		"nothing done": `{"on":"payments.cancel","do":"error_sticky","times":1}`, "done": `{"on":"payments.cancel","do":"error_sticky","times":1,"booked":true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withProvider(t)
+			id := c.pending(t, "k")
+			c.control(t, "/control/faults", fault)
+			c.desk.Operations.Wait = 50 * time.Millisecond
+			_, err := c.desk.Cancel(t.Context(), c.user, id, "x")
+			require.Equal(t, "OPERATION_IN_PROGRESS", code(t, err))
+			for range 3 {
+				c.look(t)
+			}
+			o, p, _ := c.states(t, id)
+			require.Equal(t, []string{"CANCELED", "CANCELED"}, []string{o, p})
+			require.Zero(t, c.counts(t).reserved)
+		})
+	}
+}
+
 func TestOverdueOrdersExpireOnce(t *testing.T) {
 	t.Parallel()
 	c := withProvider(t)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -156,4 +157,29 @@ func (c Command) fingerprint() (string, error) {
 		content.Basket, content.Total = c.Cart.Basket, c.Cart.Total.String()
 	}
 	return operation.Fingerprint(fingerprintVersion, content)
+}
+
+// describe takes the command apart for people who compare two requests of one key: the same parts as in the fingerprint.
+func (c Command) describe(f *operation.Fields) {
+	for _, item := range c.Items {
+		f.Put("items."+item.ProductID, strconv.Itoa(item.Quantity))
+	}
+	f.Put("currency", c.Currency)
+	f.Put("promoCode", c.PromoCode)
+	if c.Delivery != nil {
+		f.Put("delivery.method", c.Delivery.Method)
+		for _, part := range []struct{ path, value string }{
+			{"name", c.Delivery.Address.Name}, {"line1", c.Delivery.Address.Line1}, {"line2", c.Delivery.Address.Line2},
+			{"city", c.Delivery.Address.City}, {"postcode", c.Delivery.Address.Postcode},
+		} {
+			f.Personal("delivery.address."+part.path, part.value)
+		}
+		f.Put("delivery.address.country", c.Delivery.Address.Country)
+	}
+	if c.Cart != nil {
+		f.Personal("email", c.Email)
+		f.Personal("name", c.Name)
+		f.Put("basket", c.Cart.Basket)
+		f.Put("total", c.Cart.Total.String())
+	}
 }

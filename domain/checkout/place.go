@@ -46,7 +46,7 @@ func (d *Desk) Place(ctx context.Context, c Command) (operation.Outcome, error) 
 	}
 	claim := operation.Claim{
 		Identity:    operation.Identity{User: c.UserID, Type: CreateOrder, Key: c.Key},
-		Fingerprint: fingerprint,
+		Fingerprint: fingerprint, Describe: c.describe,
 	}
 	if c.Cart == nil {
 		claim.Final = []string{"OUT_OF_STOCK", "PROMO_USED"}

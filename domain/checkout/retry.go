@@ -31,7 +31,7 @@ func (d *Desk) Retry(ctx context.Context, userID, orderID uuid.UUID, key string)
 	}
 	claim := operation.Claim{
 		Identity:    operation.Identity{User: userID, Type: RetryPayment, Target: "order:" + orderID.String(), Key: key},
-		Fingerprint: fingerprint,
+		Fingerprint: fingerprint, Describe: func(f *operation.Fields) { f.Put("order", orderID.String()) },
 	}
 	return d.Operations.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
 		var owner uuid.UUID

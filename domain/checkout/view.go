@@ -47,6 +47,7 @@ type Order struct {
 	Name   string    `json:"-"`
 
 	Delivery *order.Delivery `json:"-"` // nil without one
+	NextLook *time.Time      `json:"-"` // when the provider is asked next about the payment; nil when it isn't
 }
 
 // OrderedItem is one line; Price is per unit.
@@ -148,6 +149,8 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	b.Queue(effectSQL, id, fulfilment.Types())
 	b.Queue(`SELECT s.parcel, s.status, coalesce(s.tracking, ''), s.updated_at, s.delivered_at FROM shipments s JOIN orders o ON o.id = s.order_id
 		WHERE s.order_id = $1 AND o.user_id = $2 ORDER BY s.parcel`, id, userID)
+	b.Queue(`SELECT min(next_attempt_at) FROM operations WHERE order_id = $1 AND type = ANY($2) AND status = 'PROCESSING'`,
+		id, []operation.Type{payment.CreatePayment, payment.WatchPayment})
 	results := q.SendBatch(ctx, b)
 	defer results.Close()
 	o, err := scanOrder(results.QueryRow())
@@ -168,6 +171,9 @@ func Find(ctx context.Context, q store.Querier, userID, id uuid.UUID) (Order, er
 	}
 	if o.Shipments, err = collect(results, pgx.RowToStructByPos[Shipment]); err != nil {
 		return o, fmt.Errorf("read shipments: %w", err)
+	}
+	if err := results.QueryRow().Scan(&o.NextLook); err != nil {
+		return o, fmt.Errorf("read next look: %w", err)
 	}
 	return o, nil
 }

@@ -30,6 +30,7 @@ type IncomingEvent struct {
 	ReceivedAt    time.Time
 	NextAttemptAt *time.Time // nil once it is dealt with
 	ProcessedAt   *time.Time
+	ProviderAt    *time.Time `db:"-"` // the provider's own time of it; only an intent that was heard has it
 }
 
 func (e IncomingEvent) place() (time.Time, uuid.UUID) { return e.ReceivedAt, e.ID }

@@ -71,6 +71,9 @@ func gather(ctx context.Context, q store.Querier, orderID uuid.NullUUID, rootID 
 	into(b, &in.Bonus, pgx.RowToStructByPos[BonusEntry], `SELECT kind, points, created_at FROM bonus_entries WHERE order_id = $1 ORDER BY created_at`, orderID)
 	into(b, &in.Notifications, scanNotification, `SELECT kind, recipient, message_id, sends, sent_at, created_at FROM notifications
 		WHERE order_id = $1 ORDER BY created_at, kind`, orderID)
+	into(b, &in.said, scanMessage, `SELECT id, provider, payment_id, received_at, substr(payload, 1, `+longestPayload+`) FROM incoming_events
+		WHERE id IN (`+eventsOfOrder+`) ORDER BY received_at, id`, orderID)
+	in.gatherPeople(b, orderID, rootID)
 	total := 0
 	into(b, &in.Timeline, scanEntry(&total), mine+`SELECT `+journalColumns+`, n
 		FROM (SELECT `+journalColumns+`, row_number() OVER (ORDER BY at, id) AS i, count(*) OVER () AS n FROM mine) AS m

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"onefold/domain/fault"
+	"onefold/domain/invariant"
 	"onefold/domain/money"
 	"onefold/domain/order"
 	"onefold/domain/store"
@@ -30,8 +31,17 @@ type Intent struct {
 	Licenses      []License
 	Bonus         []BonusEntry
 	Notifications []Notification
-	Timeline      []Entry // oldest first
-	Omitted       int     // entries left out of the middle of Timeline; 0 when it is whole
+	Lead          *Lead   // the enquiry that the operation took
+	Presses       []Press // of the console's buttons, oldest first; refused and repeated ones, too
+	Looks         []Look  // at the outside, on request
+	Notes         []Note  // oldest first
+	Twins         []Twin  // orders that look alike
+	Reuses        []Reuse // later requests of its keys that asked for something else
+	Heard         []Heard // what the provider last said of each payment
+	Money         Money
+	Violations    []invariant.Finding // of this order; those that hold are left out
+	Timeline      []Entry             // oldest first
+	Omitted       int                 // entries left out of the middle of Timeline; 0 when it is whole
 	Traces        []string
 	Jobs          []int64
 
@@ -42,6 +52,8 @@ type Intent struct {
 	Next     []Step // what is planned, soonest first
 
 	counts []count
+	fields map[string]string // of the first request
+	said   []message
 }
 
 // Order is an order as operators see it.
@@ -75,6 +87,13 @@ type Item struct {
 	Name      string
 	Quantity  int
 	Price     money.Amount
+}
+
+// Lead is an enquiry, without what it says.
+type Lead struct {
+	ID          uuid.UUID
+	OperationID uuid.UUID
+	CreatedAt   time.Time
 }
 
 // Refund is money on its way back.
@@ -131,7 +150,8 @@ type Notification struct {
 	CreatedAt time.Time
 }
 
-// Find reads an intent by its order's ID or by the ID of any of its operations, in two round trips; NOT_FOUND if there is none.
+// Find reads an intent by its order's ID, by the ID of any of its operations, or by an enquiry's, in a few round trips; NOT_FOUND if
+// there is none.
 func Find(ctx context.Context, q store.Querier, id uuid.UUID) (Intent, error) {
 	orderID, rootID, err := locate(ctx, q, id)
 	if err != nil {
@@ -141,15 +161,27 @@ func Find(ctx context.Context, q store.Querier, id uuid.UUID) (Intent, error) {
 	if err != nil {
 		return in, err
 	}
-	if in.Order == nil && in.Root == nil {
+	if in.Order == nil && in.Root == nil && in.Lead == nil {
 		return in, fault.Missing("intent")
 	}
+	if in.Order != nil {
+		if in.Violations, err = invariant.Of(ctx, q, in.Order.ID, invariant.Config{}); err != nil {
+			return in, err
+		}
+	}
+	runs, err := runsOf(ctx, q, in.jobs())
+	if err != nil {
+		return in, err
+	}
+	in.weave(runs)
 	in.judge()
 	return in, nil
 }
 
-const locateSQL = `SELECT id, operation_id FROM orders
-	WHERE id = $1 OR id = (SELECT order_id FROM operations WHERE id = $1) OR operation_id = $1 LIMIT 1`
+// locateSQL: an order by its own ID, that of any of its operations, or that of the operation that made it; else an enquiry's.
+const locateSQL = `SELECT id, operation_id FROM (
+	SELECT 1, id, operation_id FROM orders WHERE id = $1 OR id = (SELECT order_id FROM operations WHERE id = $1) OR operation_id = $1
+	UNION ALL SELECT 2, NULL, operation_id FROM leads WHERE id = $1) AS found(rank, id, operation_id) ORDER BY rank LIMIT 1`
 
 // locate finds the order of an ID and the operation that made it. An order remembers its operation for ever.
 func locate(ctx context.Context, q store.Querier, id uuid.UUID) (orderID uuid.NullUUID, rootID uuid.UUID, err error) {
@@ -171,10 +203,18 @@ func (in *Intent) related() {
 	}
 	for _, e := range in.Timeline {
 		in.trace(e.TraceID)
-		if e.JobID != nil && !slices.Contains(in.Jobs, *e.JobID) {
-			in.Jobs = append(in.Jobs, *e.JobID)
+	}
+	in.Jobs = in.jobs()
+}
+
+// jobs are those that wrote into the timeline.
+func (in *Intent) jobs() (ids []int64) {
+	for _, e := range in.Timeline {
+		if e.JobID != nil && !slices.Contains(ids, *e.JobID) {
+			ids = append(ids, *e.JobID)
 		}
 	}
+	return ids
 }
 
 func (in *Intent) trace(id string) {

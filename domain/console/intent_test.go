@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -90,14 +89,14 @@ func TestTimelineIsWholeSortedAndPlaced(t *testing.T) {
 		lanes[e.Lane], kinds[e.Kind] = true, e
 	}
 	for _, lane := range []console.Lane{
-		console.LaneHTTP, console.LaneOperation, console.LaneOrder, console.LanePayment, console.LaneInbox, console.LaneOutbox,
-		console.LaneEffect, console.LaneMail,
+		console.LaneHTTP, console.LaneOperation, console.LaneDB, console.LaneOutbox, console.LaneTo, console.LaneFrom,
+		console.LaneInbox, console.LaneMail,
 	} {
 		require.True(t, lanes[lane], lane)
 	}
 	var written int
 	require.NoError(t, w.db.QueryRow(t.Context(), `SELECT count(*) FROM journal`).Scan(&written))
-	require.Len(t, in.Timeline, written+4, "every journal row, and two moments of each outbox row")
+	require.Len(t, in.Timeline, written+5, "every journal row, the request, and two moments of each outbox row")
 	require.Equal(t, "PENDING", kinds["payment.succeeded"].From)
 	require.Equal(t, "SUCCEEDED", kinds["payment.succeeded"].To)
 	require.Contains(t, kinds["payment.succeeded"].Facts, console.Fact{Name: "source", Value: "event"})
@@ -129,7 +128,7 @@ func TestUnknownPaymentIsUnknownWithANextLook(t *testing.T) {
 	require.Contains(t, in.Operations[1].LastError, "b•••@example.com")
 	for _, e := range in.Timeline {
 		if e.Kind == "operation.postponed" {
-			require.Equal(t, console.LaneProvider, e.Lane)
+			require.Contains(t, []console.Lane{console.LaneFrom, console.LaneReconcile}, e.Lane)
 		}
 	}
 	w.exec(t, `UPDATE operations SET lease_expires_at = now() + interval '30 seconds' WHERE status = 'PROCESSING'`)
@@ -202,7 +201,7 @@ func TestOperationWithoutAnOrder(t *testing.T) {
 	require.Equal(t, []console.Reason{{Code: "refused", Subject: "OUT_OF_STOCK"}}, in.Verdict.Reasons)
 	require.Equal(t, 2, in.Verdict.Attempts)
 	require.Zero(t, in.Verdict.Orders)
-	require.Len(t, in.Timeline, 2)
+	require.Len(t, in.Timeline, 3, "the request, its refusal, and the replay")
 
 	_, err := console.Find(t.Context(), w.db, uuid.New())
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
@@ -224,5 +223,5 @@ func TestLongTimelineKeepsItsEnds(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"502 [{n 248}] [{n 751}]"}, gaps)
-	require.True(t, strings.HasPrefix(in.Timeline[0].Kind, "o"))
+	require.Equal(t, "http.request", in.Timeline[0].Kind)
 }

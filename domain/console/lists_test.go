@@ -153,6 +153,10 @@ func TestQueuesCountWhatNeedsAPerson(t *testing.T) {
 			require.Equal(t, q.Count > 0, q.Oldest != nil, q.Name)
 			require.Equal(t, q.Count > 0, q.Age > 9*time.Minute, q.Name)
 		}
+		for _, name := range []string{"waiting_events", "orphan_payments", "possible_duplicates", "failed_jobs", "approvals"} { // see work_test.go
+			require.Zero(t, out[name])
+			delete(out, name)
+		}
 		require.Len(t, out, 6)
 		return out
 	}

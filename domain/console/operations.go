@@ -2,13 +2,11 @@ package console
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
 	"onefold/domain/store"
 )
@@ -37,6 +35,7 @@ type Operation struct {
 	NextAttemptAt  *time.Time // nil once it has ended
 	CompletedAt    *time.Time
 	ExpiresAt      *time.Time // when the key may be cleaned away
+	LeaseOwner     string     // the process that took it last
 }
 
 func (o Operation) place() (time.Time, uuid.UUID) { return o.CreatedAt, o.ID }
@@ -46,7 +45,8 @@ func (o Operation) System() bool { return o.UserID == operation.System }
 
 const operationColumns = `op.id, op.user_id, op.type, op.target, op.key, op.status, op.order_id, o.number, op.attempt, op.looks,
 	coalesce(op.resource_type, ''), coalesce(op.resource_id, ''), coalesce(op.response_code, 0), coalesce(op.failure_code, ''),
-	coalesce(op.last_error, ''), op.trace_id, op.created_at, op.sent_at, op.lease_expires_at, op.next_attempt_at, op.completed_at, op.expires_at`
+	coalesce(op.last_error, ''), op.trace_id, op.created_at, op.sent_at, op.lease_expires_at, op.next_attempt_at, op.completed_at, op.expires_at,
+	coalesce(op.lease_owner, '')`
 
 const operationRows = `operations op LEFT JOIN orders o ON o.id = op.order_id`
 
@@ -80,18 +80,9 @@ func ViewOfQueue(name string) string {
 func operationConditions() map[string]string {
 	conditions := literally("op.status", OperationStates())
 	conditions[viewStuck] = stuckSQL
-	conditions[viewEffectFailed] = "op.status = 'FAILED' AND op.type IN (" + effectTypes() + ") AND NOT " + fulfilment.Superseded
+	conditions[viewEffectFailed] = brokenSQL
 	conditions[viewInReview] = "o.needs_review AND op.id = o.operation_id"
 	return conditions
-}
-
-// effectTypes are the types of effects as an SQL list.
-func effectTypes() string {
-	var quoted []string
-	for _, t := range fulfilment.Types() {
-		quoted = append(quoted, "'"+string(t)+"'")
-	}
-	return strings.Join(quoted, ", ")
 }
 
 // Operations lists intents, newest first. Query.State is an operation's status or one of OperationViews, Query.Type one of

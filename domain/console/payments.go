@@ -30,18 +30,20 @@ type Payment struct {
 	UpdatedAt         time.Time
 	SucceededAt       *time.Time
 	NextLookAt        *time.Time // when its operation looks again; nil when nobody needs to
+	OrphanedAt        *time.Time // when money came through it that its order couldn't take
 }
 
 func (p Payment) place() (time.Time, uuid.UUID) { return p.CreatedAt, p.ID }
 
 const paymentColumns = `p.id, p.order_id, o.number, p.attempt, p.operation_id, p.status, p.amount_minor, p.refunded_minor, p.currency, p.provider,
-	p.provider_key, coalesce(p.provider_payment_id, ''), coalesce(p.failure_code, ''), p.created_at, p.updated_at, p.succeeded_at, op.next_attempt_at`
+	p.provider_key, coalesce(p.provider_payment_id, ''), coalesce(p.failure_code, ''), p.created_at, p.updated_at, p.succeeded_at, op.next_attempt_at,
+	p.orphaned_at`
 
 const paymentRows = `payments p JOIN orders o ON o.id = p.order_id LEFT JOIN operations op ON op.id = p.operation_id`
 
 func scanPayment(row pgx.CollectableRow) (p Payment, err error) {
 	err = row.Scan(&p.ID, &p.OrderID, &p.OrderNumber, &p.Attempt, &p.OperationID, &p.Status, &p.Amount.Minor, &p.Refunded.Minor, &p.Amount.Currency,
-		&p.Provider, &p.ProviderKey, &p.ProviderPaymentID, &p.FailureCode, &p.CreatedAt, &p.UpdatedAt, &p.SucceededAt, &p.NextLookAt)
+		&p.Provider, &p.ProviderKey, &p.ProviderPaymentID, &p.FailureCode, &p.CreatedAt, &p.UpdatedAt, &p.SucceededAt, &p.NextLookAt, &p.OrphanedAt)
 	p.Refunded.Currency = p.Amount.Currency
 	return p, reading("payment", err)
 }

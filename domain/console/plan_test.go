@@ -21,15 +21,24 @@ func TestReadsUseIndexes(t *testing.T) {
 	require.NoError(t, err)
 	id := uuid.New()
 	for _, f := range finders {
-		if f.kind == "user" {
-			continue // orders has no index on email yet
-		}
 		for _, text := range []string{id.String(), "1001", strings.Repeat("a", 32), "a@b.c", "text"} {
 			if arg, ok := f.takes(text); ok {
 				requireIndexed(t, tx, f.sql, arg)
 			}
 		}
 	}
+	first, last, ok := uuidsFrom(id.String()[:8])
+	require.True(t, ok)
+	for _, p := range uuidProbers {
+		requireIndexed(t, tx, p.sql, first, last)
+	}
+	for _, p := range textProbers {
+		requireIndexed(t, tx, p.sql, "abcd")
+	}
+	for _, sql := range []string{pressesSQL, looksSQL, notesSQL} {
+		requireIndexed(t, tx, sql, id, id)
+	}
+	requireIndexed(t, tx, twinsSQL, id)
 	requireIndexed(t, tx, locateSQL, id)
 	requireIndexed(t, tx, mine+`SELECT id FROM mine`, id, id)
 	for _, l := range []list{

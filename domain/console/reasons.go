@@ -29,7 +29,8 @@ func (in *Intent) answer(charges int) (State, []Reason) {
 // broken: promises that don't hold, and what only a person can settle.
 func (in *Intent) broken(charges int) (reasons []Reason) {
 	add := func(code, subject string) { reasons = append(reasons, Reason{code, subject}) }
-	if charges > 1 {
+	kept := in.kept()
+	if kept > 1 {
 		add("several_charges", "")
 	}
 	if o := in.Order; o != nil {
@@ -37,9 +38,11 @@ func (in *Intent) broken(charges int) (reasons []Reason) {
 		switch {
 		case o.NeedsReview:
 			add("needs_review", o.ReviewReason)
+		case in.Money.Unrecorded && charges == 0:
+			add("charge_unrecorded", string(o.Status))
 		case paid && charges == 0:
 			add("paid_without_charge", string(o.Status))
-		case !paid && charges > 0:
+		case !paid && kept > 0:
 			add("charge_without_paid", string(o.Status))
 		}
 		if units := o.units(); len(in.Licenses) > units || (o.Status == order.Fulfilled && len(in.Licenses) < units) {
@@ -61,7 +64,20 @@ func (in *Intent) broken(charges int) (reasons []Reason) {
 			add("event_parked", x.Type)
 		}
 	}
+	if len(in.Violations) > 0 && len(reasons) == 0 {
+		add("invariant", in.Violations[0].Name)
+	}
 	return reasons
+}
+
+// kept counts the payments that brought money which hasn't all gone back.
+func (in *Intent) kept() (n int) {
+	for _, p := range in.Payments {
+		if p.brought() && p.Refunded.Minor < p.Amount.Minor {
+			n++
+		}
+	}
+	return n
 }
 
 // superseded: a later attempt at the same parcel took its place (fulfilment.Superseded).

@@ -9,6 +9,7 @@ import (
 
 	"onefold/domain/checkout"
 	"onefold/domain/console"
+	"onefold/domain/lead"
 	"onefold/domain/provider"
 )
 
@@ -111,4 +112,74 @@ func TestResolveWithoutAnOrder(t *testing.T) {
 
 	w.exec(t, `DROP TABLE river_job CASCADE`)
 	require.Empty(t, w.resolve(t, "99"))
+}
+
+func TestMoreFormsLeadToTheIntent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	out := w.bought(t, uuid.New())
+	id := out.Result.OrderID
+	w.exec(t, `UPDATE orders SET cart_id = gen_random_uuid()`)
+	for what, c := range map[string]struct{ text, kind string }{
+		"UUID without hyphens": {strings.ReplaceAll(id.String(), "-", ""), "order"},
+		"UUID in capitals":     {strings.ToUpper(id.String()), "order"},
+		"URN":                  {"urn:uuid:" + id.String(), "order"},
+		"braces":               {"{" + id.String() + "}", "order"},
+		"log field":            {"order_id=" + id.String(), "order"},
+		"JSON member":          {`"operationId": "` + out.ID.String() + `",`, "order"},
+		"header":               {"Idempotency-Key: key-1", "key"},
+		"line of a log":        {`{"time":"2026-11-30","msg":"applied","provider_event_id":"evt_key-1","job_id":5}`, "event"},
+		"sentence":             {"the customer says that order " + id.String() + " was charged twice", "order"},
+		"basket":               {w.text(t, `SELECT cart_id::text FROM orders`), "cart"},
+		"licence key":          {strings.ToLower(w.text(t, `SELECT license_key FROM licenses LIMIT 1`)), "license"},
+	} {
+		hits := w.resolve(t, c.text)
+		require.Len(t, hits, 1, what)
+		require.Equal(t, c.kind, hits[0].Kind, what)
+		require.Equal(t, id, hits[0].OrderID.UUID, what)
+	}
+}
+
+func TestEnquiriesAreFoundAndOutliveTheirOperation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	out, err := lead.Create(traced(t), w.desk.Operations, uuid.New(), "ask", lead.Enquiry{Name: "Anna", Email: "anna@example.com", Message: "Hello?"})
+	require.NoError(t, err)
+	for _, text := range []string{out.Result.ResourceID, out.ID.String(), "ask"} {
+		hits := w.resolve(t, text)
+		require.Len(t, hits, 1, text)
+		require.Equal(t, out.ID, hits[0].OperationID.UUID)
+	}
+	in := w.find(t, uuid.MustParse(out.Result.ResourceID))
+	require.Equal(t, out.ID, in.Root.ID)
+	require.Equal(t, out.Result.ResourceID, in.Lead.ID.String())
+	w.exec(t, `DELETE FROM operations`)
+	require.Len(t, w.resolve(t, out.Result.ResourceID), 1)
+	for _, id := range []string{out.Result.ResourceID, out.ID.String()} {
+		require.NotNil(t, w.find(t, uuid.MustParse(id)).Lead, "the enquiry is the intent now")
+	}
+}
+
+func TestNearHitsBeginAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.bought(t, uuid.New()).Result.OrderID
+	near := func(text string) (found []string) {
+		t.Helper()
+		list, err := console.Nearest(t.Context(), w.db, text)
+		require.NoError(t, err)
+		for _, n := range list {
+			found = append(found, n.Kind+" "+n.Value)
+		}
+		return found
+	}
+	require.Contains(t, near(id.String()[:20]), "order "+id.String())
+	require.Contains(t, near(id.String()[:8]+"…"+id.String()[32:]), "order "+id.String(), "as a narrow column shows it")
+	require.Contains(t, near(id.String()[:35]+"g"), "order "+id.String(), "mistyped at its end")
+	require.Contains(t, near("evt_ke"), "event evt_key-1")
+	require.Contains(t, near("key-"), "key key-1")
+	require.Contains(t, near("anna@exam"), "user a•••@example.com", "masked")
+	for _, text := range []string{"", "ke", "zzzz", "\x00", "%%%%", "'; DROP TABLE orders", strings.Repeat("x", 5000)} {
+		require.Empty(t, near(text), "%.20q", text)
+	}
 }

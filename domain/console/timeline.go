@@ -11,36 +11,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"onefold/domain/fulfilment"
 	"onefold/domain/operation"
 )
 
-// Lane says where an entry of the timeline happened.
-type Lane string
-
-// The lanes.
-const (
-	LaneHTTP      Lane = "http"      // a request was answered without doing anything
-	LaneOperation Lane = "operation" // an operation
-	LaneOrder     Lane = "order"
-	LanePayment   Lane = "payment"
-	LaneProvider  Lane = "provider" // a conversation with a provider
-	LaneInbox     Lane = "inbox"
-	LaneOutbox    Lane = "outbox"
-	LaneJob       Lane = "job" // a worker came too late
-	LaneEffect    Lane = "effect"
-	LaneMail      Lane = "mail"
-	LaneOperator  Lane = "operator"
-)
-
-// Entry is one line of the timeline: a journal row, or a moment that an outbox row remembers (then ID is 0).
+// Entry is one line of the timeline: a journal row, or a moment that another row remembers (then ID is 0).
 type Entry struct {
 	ID          int64
+	Anchor      string // names the line in its page's address: "e-12"
 	At          time.Time
 	Lane        Lane
-	Kind        string // picks the sentence: "payment.succeeded"
-	From, To    string // the state change; "" for none
-	Guard       string // what absorbed a repeat: a constraint or a rule; "" for what did something
+	Kind        string        // picks the sentence: "payment.succeeded"
+	From, To    string        // the state change; "" for none
+	Source      string        // how the outside was heard: answer, lookup, watch, event, cancel; "" if it wasn't
+	Guard       string        // what absorbed a repeat: a constraint or a rule; "" for what did something
+	Attempt     int           // which try it was; 0 where there are no tries
+	Most        int           // how many there may be; 0 for as many as it takes
+	Took        time.Duration // from what made it necessary until now; 0 when not known
+	ProviderAt  *time.Time    // the provider's own time of it
 	TraceID     string
 	OperationID uuid.NullUUID
 	OrderID     uuid.NullUUID
@@ -48,13 +35,24 @@ type Entry struct {
 	EventID     uuid.NullUUID
 	OutboxID    uuid.NullUUID
 	JobID       *int64
-	Facts       []Fact // the rest of the detail, by name
+	Facts       []Fact                 // the rest of the detail, by name
+	Differs     []operation.Difference // of a reused key: where its request is another one
 	// OmittedBefore says how many entries were left out between the one before and this one.
 	OmittedBefore int
 }
 
 // Fact is a named value of an entry, as text, masked.
 type Fact struct{ Name, Value string }
+
+// Fact returns the value of a name; "" if there is none.
+func (e Entry) Fact(name string) string {
+	for _, f := range e.Facts {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
 
 // guards names what absorbed a repeat where the journal row doesn't: a constraint of the schema, or the rule that states only
 // move forward.
@@ -73,43 +71,6 @@ func guardOf(kind, noted string) string {
 	return guard
 }
 
-// laneOf places a kind. An operation's refusal to do its work again is an answer to a request; a postponed one is a
-// conversation that taught nothing.
-func laneOf(kind string) Lane {
-	switch kind {
-	case "operation.replayed", "operation.key_reused", "operation.in_progress":
-		return LaneHTTP
-	case "operation.postponed":
-		return LaneProvider
-	case "operation.late_owner", "operation.already_settled":
-		return LaneJob
-	}
-	noun, _, _ := strings.Cut(kind, ".")
-	switch noun {
-	case "order":
-		return LaneOrder
-	case "payment", "refund":
-		return LanePayment
-	case "inbox":
-		return LaneInbox
-	case "outbox":
-		return LaneOutbox
-	case "license", "bonus", "shipment":
-		return LaneEffect
-	case "mail", "notification":
-		return LaneMail
-	case "operator", "audit", "user":
-		return LaneOperator
-	case "provider", "reconcile":
-		return LaneProvider
-	case "job":
-		return LaneJob
-	case "http":
-		return LaneHTTP
-	}
-	return LaneOperation
-}
-
 // scanEntry reads a journal row and, into total, how many there are.
 func scanEntry(total *int) pgx.RowToFunc[Entry] {
 	return func(row pgx.CollectableRow) (e Entry, err error) {
@@ -118,8 +79,10 @@ func scanEntry(total *int) pgx.RowToFunc[Entry] {
 		if err != nil {
 			return e, reading("entry", err)
 		}
-		e.Lane = laneOf(e.Kind)
-		return e, e.detail(raw)
+		e.Anchor = fmt.Sprintf("e-%d", e.ID)
+		err = e.detail(raw)
+		e.Lane = laneOf(e.Kind, e.Source)
+		return e, err
 	}
 }
 
@@ -139,15 +102,38 @@ func (e *Entry) detail(raw []byte) error {
 			e.To = text
 		case name == "guard":
 			noted = text
+		case name == "differs":
+			e.Differs = differences(value)
 		case name == "message_id":
 			e.Facts = append(e.Facts, Fact{name, text}) // has an @, but is nobody's address
 		case text != "":
 			e.Facts = append(e.Facts, Fact{name, maskText(text)})
 		}
 	}
-	e.Guard = guardOf(e.Kind, noted)
+	e.Guard, e.Source = guardOf(e.Kind, noted), factText(values["source"])
+	if n, ok := values["attempt"].(float64); ok && noun(e.Kind) == "operation" {
+		e.Attempt = int(n)
+	}
 	slices.SortFunc(e.Facts, func(a, b Fact) int { return strings.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// noun is what a kind is about.
+func noun(kind string) string {
+	noun, _, _ := strings.Cut(kind, ".")
+	return noun
+}
+
+// differences reads a journal row's own words back; what isn't readable is left out.
+func differences(value any) (list []operation.Difference) {
+	raw, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	for i := range list {
+		list[i].First, list[i].Later, list[i].Field = maskText(list[i].First), maskText(list[i].Later), maskText(list[i].Field)
+	}
+	return list
 }
 
 func factText(value any) string {
@@ -163,69 +149,4 @@ func factText(value any) string {
 	}
 	text, _ := json.Marshal(value) //nolint:errchkjson // it came from JSON
 	return string(text)
-}
-
-// weave puts the outbox's own moments and, for entries of a mail's operation, the mail's lane into the timeline.
-func (in *Intent) weave() {
-	mails := map[uuid.UUID]bool{}
-	for _, o := range in.Operations {
-		mails[o.ID] = o.Type == fulfilment.SendNotification
-	}
-	for i, e := range in.Timeline {
-		if e.Lane == LaneProvider && mails[e.OperationID.UUID] {
-			in.Timeline[i].Lane = LaneMail
-		}
-	}
-	for _, x := range in.Outbox {
-		in.moment("outbox.appended", x, &x.CreatedAt)
-		in.moment("outbox.dispatched", x, x.DispatchedAt)
-		in.moment("outbox.parked", x, x.ParkedAt)
-	}
-	slices.SortStableFunc(in.Timeline, func(a, b Entry) int { return a.At.Compare(b.At) })
-}
-
-func (in *Intent) moment(kind string, x OutboxEvent, at *time.Time) {
-	if at == nil {
-		return
-	}
-	in.Timeline = append(in.Timeline, Entry{
-		At: *at, Lane: LaneOutbox, Kind: kind, TraceID: x.TraceID, OrderID: uuid.NullUUID{UUID: x.OrderID, Valid: true},
-		OutboxID: uuid.NullUUID{UUID: x.ID, Valid: true}, Facts: []Fact{{"type", x.Type}},
-	})
-}
-
-// Step is something planned.
-type Step struct {
-	Kind    string // reconcile (ask the outside again), lease (a try ends), dispatch (the relay takes it)
-	Subject string // an operation's or event's type
-	ID      uuid.UUID
-	At      time.Time
-}
-
-// steps lists what comes next by itself, soonest first.
-func (in *Intent) steps() []Step {
-	var steps []Step
-	for _, o := range in.Operations {
-		switch {
-		case o.Status != operation.Processing || o.NextAttemptAt == nil:
-		case o.LeaseExpiresAt != nil && o.LeaseExpiresAt.After(in.Now):
-			steps = append(steps, Step{"lease", string(o.Type), o.ID, *o.LeaseExpiresAt})
-		case o.Attempt > 0:
-			steps = append(steps, Step{"reconcile", string(o.Type), o.ID, *o.NextAttemptAt})
-		default:
-			steps = append(steps, Step{"dispatch", string(o.Type), o.ID, *o.NextAttemptAt})
-		}
-	}
-	for _, x := range in.Outbox {
-		if x.State == outboxWaiting {
-			steps = append(steps, Step{"dispatch", x.Type, x.ID, x.NextAttemptAt})
-		}
-	}
-	for _, e := range in.Events {
-		if e.NextAttemptAt != nil {
-			steps = append(steps, Step{"dispatch", e.Type, e.ID, *e.NextAttemptAt})
-		}
-	}
-	slices.SortStableFunc(steps, func(a, b Step) int { return a.At.Compare(b.At) })
-	return steps
 }

@@ -47,15 +47,15 @@ func (v Verdict) Duplicates() (n int) {
 
 // judge works out what the rows mean.
 func (in *Intent) judge() {
-	in.weave()
 	in.related()
+	in.Money = in.balance()
 	in.Attempts, in.Effects, in.Next = in.attempts(), in.effects(), in.steps()
 	v := Verdict{Attempts: 1}
 	if in.Order != nil {
 		v.Orders = 1
 	}
 	for _, p := range in.Payments {
-		if p.Status.Captured() {
+		if p.brought() {
 			v.Charges++
 		}
 	}

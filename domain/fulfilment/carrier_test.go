@@ -277,7 +277,7 @@ func (d *depot) relay(t *testing.T) {
 // refund sends all of an order's money back.
 func (d *depot) refund(t *testing.T, orderID uuid.UUID) {
 	t.Helper()
-	_, err := refund.Create(t.Context(), d.desk.Operations, uuid.New(), orderID, "r", nil, "lost interest")
+	_, err := refund.Create(t.Context(), d.desk.Operations, uuid.New(), orderID, "r", nil, "lost interest", nil)
 	require.NoError(t, err)
 	d.work(t, refund.CreateRefund)
 	d.relay(t)

@@ -24,6 +24,8 @@ const (
 	IssueLicenses    operation.Type = "ISSUE_LICENSES"
 	AccrueBonus      operation.Type = "ACCRUE_BONUS"
 	SendNotification operation.Type = "SEND_NOTIFICATION"
+	// ResendNotification is the receipt once more, because somebody asked for it. No order waits for it.
+	ResendNotification operation.Type = "RESEND_NOTIFICATION"
 )
 
 // effect is a row of the table of what follows from a payment.
@@ -96,12 +98,12 @@ func physicalUnits(ctx context.Context, tx pgx.Tx, events []outbox.Event) (map[u
 }
 
 // completing ends an effect in the transaction that made it: when it was the order's last, the order is FULFILLED. The
-// order's lock makes effects that end together see each other.
+// order's lock makes effects that end together see each other. A mail that was given up holds nothing up.
 func completing(ctx context.Context, tx pgx.Tx, op operation.Operation) error {
 	var open bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM operations op WHERE order_id = $1 AND type = ANY($2) AND id <> $3 AND status <> 'COMPLETED'
-		AND NOT `+Superseded+`)`,
-		op.OrderID, Types(), op.ID).Scan(&open)
+		AND NOT (status = 'FAILED' AND type = $4) AND NOT `+Superseded+`)`,
+		op.OrderID, Types(), op.ID, SendNotification).Scan(&open)
 	if err != nil {
 		return fmt.Errorf("look for open effects: %w", err)
 	}

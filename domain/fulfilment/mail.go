@@ -15,6 +15,7 @@ import (
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/provider"
+	"onefold/domain/trace"
 )
 
 // Mail sends the receipt with the licence keys and tracking numbers.
@@ -24,8 +25,23 @@ type Mail struct {
 	OrderURL func(orderID uuid.UUID) string // link in the text
 }
 
-// Handler is what the executor calls.
+// Handler is what the executor calls, for SEND_NOTIFICATION and RESEND_NOTIFICATION.
 func (m Mail) Handler() operation.Handler { return operation.Handler{External: m.prepare} }
+
+// Receipt is the kind of the mail that a paid order's shopper gets.
+const Receipt = "order-paid"
+
+// mailKind of a notification stands in its business key, mail:<kind>:order:<id>.
+func mailKind(key string) string { return strings.Split(key, ":")[1] }
+
+// Resend plans the receipt once more, as a notification of its own with its own Message-ID: one per wish. The order must be locked.
+func Resend(ctx context.Context, b *pgx.Batch, wish operation.ID, orderID uuid.UUID) operation.ID {
+	plan := operation.Plan{
+		Type: ResendNotification, Key: fmt.Sprintf("mail:%s-again-%s:order:%s", Receipt, wish, orderID), OrderID: orderID, Trace: trace.ID(ctx),
+	}
+	operation.Enqueue(b, plan)
+	return operation.Identity{User: operation.System, Type: plan.Type, Key: plan.Key}.ID()
+}
 
 // sendsAtMost bounds technical repeats: a lost SMTP answer leads to one repeat with the same Message-ID, never to more.
 const sendsAtMost = 2
@@ -59,11 +75,12 @@ func (m Mail) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation) (o
 	}
 	var sends int
 	err = tx.QueryRow(ctx, `INSERT INTO notifications AS n (dedupe_key, order_id, kind, recipient, message_id, sends)
-		VALUES ($1, $2, 'order-paid', $3, $4, 1)
+		VALUES ($1, $2, $6, $3, $4, 1)
 		ON CONFLICT (dedupe_key) DO UPDATE SET sends = n.sends + 1 WHERE n.sends < $5 RETURNING sends`,
-		op.Key, o.ID, msg.To, msg.ID, sendsAtMost).Scan(&sends)
+		op.Key, o.ID, msg.To, msg.ID, sendsAtMost, mailKind(op.Key)).Scan(&sends)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return operation.Call{}, operation.End{Status: operation.Failed, FailureCode: "MAIL_UNCONFIRMED", ResourceType: "order", ResourceID: o.ID.String()}, nil
+		end, err := giveUp(ctx, tx, op, "MAIL_UNCONFIRMED")
+		return operation.Call{}, end, err
 	}
 	if err != nil {
 		return operation.Call{}, operation.End{}, fmt.Errorf("claim notification: %w", err)
@@ -128,11 +145,27 @@ func recordSent(op operation.Operation, msg provider.Message) operation.Record {
 
 func recordRefused(op operation.Operation, cause error) operation.Record {
 	return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
+		if _, err := order.Lock(ctx, tx, op.OrderID.UUID); err != nil {
+			return operation.End{}, err
+		}
 		err := journal.Append(ctx, tx, journal.Entry{
 			Kind: "mail.refused", OperationID: op.ID, OrderID: op.OrderID.UUID, Detail: map[string]any{"error": cause.Error()},
 		})
-		return operation.End{Status: operation.Failed, FailureCode: "MAIL_REFUSED", ResourceType: "order", ResourceID: op.OrderID.UUID.String()}, err
+		if err != nil {
+			return operation.End{}, err
+		}
+		return giveUp(ctx, tx, op, "MAIL_REFUSED")
 	}
+}
+
+// giveUp ends a mail that nobody will try again. People find it in their queue; what was bought is there without it, so the locked
+// order doesn't wait.
+func giveUp(ctx context.Context, tx pgx.Tx, op operation.Operation, code string) (operation.End, error) {
+	if _, err := tx.Exec(ctx, `UPDATE notifications SET given_up_at = now() WHERE dedupe_key = $1 AND sent_at IS NULL`, op.Key); err != nil {
+		return operation.End{}, fmt.Errorf("give up notification: %w", err)
+	}
+	end := operation.End{Status: operation.Failed, FailureCode: code, ResourceType: "order", ResourceID: op.OrderID.UUID.String()}
+	return end, completing(ctx, tx, op)
 }
 
 type receipt struct {

@@ -46,8 +46,12 @@ func parcelOf(op operation.Operation) (parcel, attempt int, err error) {
 	return parcel, attempt, nil
 }
 
-// Superseded is the SQL condition on operations op that a later attempt at the same parcel took its place.
-const Superseded = `(op.status = 'FAILED' AND op.type = 'SHIP_PARCEL' AND NOT EXISTS (SELECT FROM shipments s WHERE s.operation_id = op.id))`
+// Superseded is the SQL condition on operations op that a later attempt at the same parcel took its place, or another mail the
+// place of a receipt that couldn't be sent.
+const Superseded = `(op.status = 'FAILED' AND CASE op.type
+	WHEN 'SHIP_PARCEL' THEN NOT EXISTS (SELECT FROM shipments s WHERE s.operation_id = op.id)
+	WHEN 'SEND_NOTIFICATION' THEN EXISTS (SELECT FROM notifications n WHERE n.order_id = op.order_id AND n.sent_at IS NOT NULL)
+	ELSE false END)`
 
 // ShipmentState of a parcel.
 type ShipmentState string

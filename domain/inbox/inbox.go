@@ -23,6 +23,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/crash"
 	"onefold/domain/journal"
 	"onefold/domain/provider"
 	"onefold/domain/store"
@@ -84,6 +85,7 @@ func Receive(ctx context.Context, db store.DB, providerName string, e provider.E
 	if err != nil {
 		return r, fmt.Errorf("store event: %w", err)
 	}
+	crash.Point(crash.AfterReceive, "")
 	if known == hash {
 		return r, nil
 	}

@@ -5,24 +5,21 @@ import "onefold/domain/fulfilment"
 // licensesMatch: a FULFILLED order has all of them; a PAID one has all of them once ISSUE_LICENSES is completed; a refunded
 // one may have been refunded before they were issued. Nobody has more, and an unpaid order has none.
 const licensesMatch = `
-WITH issued AS (SELECT order_item_id, count(*) AS n, max(unit) AS highest FROM licenses GROUP BY order_item_id)
+WITH issued AS MATERIALIZED (SELECT order_item_id, order_id, count(*) AS n, max(unit) AS highest FROM licenses GROUP BY order_item_id, order_id)
 SELECT 'order ' || o.id, format('is %s; line %s (%s) of %s units has %s licences, the highest for unit %s', o.status, i.id, i.kind, i.quantity,
-	coalesce(l.n, 0), coalesce(l.highest, 0))
+	coalesce(l.n, 0), coalesce(l.highest, 0)) || CASE WHEN l.order_id <> i.order_id THEN ', of order ' || l.order_id ELSE '' END
 FROM order_items i JOIN orders o ON o.id = i.order_id LEFT JOIN issued l ON l.order_item_id = i.id
-WHERE CASE WHEN i.kind <> 'license' OR o.paid_at IS NULL THEN l.n > 0
+WHERE l.order_id <> i.order_id OR CASE WHEN i.kind <> 'license' OR o.paid_at IS NULL THEN l.n > 0
 	WHEN o.status = 'FULFILLED' THEN l.n IS DISTINCT FROM i.quantity OR l.highest > i.quantity
 	ELSE l.n > i.quantity OR l.highest > i.quantity END
 UNION ALL
 SELECT 'order ' || o.id, format('is PAID and ISSUE_LICENSES is completed, but line %s of %s units has %s licences', i.id, i.quantity, count(l.unit))
 FROM orders o JOIN operations op ON op.order_id = o.id AND op.type = @issue AND op.status = 'COMPLETED'
 JOIN order_items i ON i.order_id = o.id AND i.kind = 'license' LEFT JOIN licenses l ON l.order_item_id = i.id
-WHERE o.status = 'PAID' GROUP BY o.id, i.id HAVING count(l.unit) <> i.quantity
+WHERE o.status = 'PAID' GROUP BY o.id, i.id, i.quantity HAVING count(l.unit) <> i.quantity
 UNION ALL
 SELECT 'line ' || order_item_id, format('has %s licences for unit %s', count(*), unit)
-FROM licenses GROUP BY order_item_id, unit HAVING count(*) > 1
-UNION ALL
-SELECT 'line ' || i.id, format('of order %s has a licence of order %s', i.order_id, l.order_id)
-FROM licenses l JOIN order_items i ON i.id = l.order_item_id WHERE i.order_id <> l.order_id`
+FROM licenses WHERE order_item_id IN (SELECT order_item_id FROM issued WHERE n > 1) GROUP BY order_item_id, unit HAVING count(*) > 1`
 
 // effectsOnce: too many, too early (before the money), missing though the order or its operation says done, and a PAID order
 // past the limit on which nothing works. One whose ORDER_PAID event is parked or whose effect FAILED waits for a person.
@@ -39,17 +36,17 @@ UNION ALL
 SELECT 'order ' || o.id, format('is %s with %s ORDER_REFUNDED events', o.status, count(e.id))
 FROM orders o LEFT JOIN outbox_events e ON e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED'
 WHERE o.status = 'REFUNDED' OR e.id IS NOT NULL OR 'ORDER_REFUNDED' = ANY (o.outbox_removed)
-GROUP BY o.id HAVING count(e.id) + coalesce(cardinality(array_positions(o.outbox_removed, 'ORDER_REFUNDED')), 0) <> (o.status = 'REFUNDED')::int
+GROUP BY o.id, o.status, o.outbox_removed HAVING count(e.id) + coalesce(cardinality(array_positions(o.outbox_removed, 'ORDER_REFUNDED')), 0) <> (o.status = 'REFUNDED')::int
 UNION ALL
 SELECT 'order ' || o.id, format('is %s, but the licence of line %s, unit %s is revoked', o.status, l.order_item_id, l.unit)
 FROM licenses l JOIN orders o ON o.id = l.order_id WHERE l.revoked_at IS NOT NULL AND o.status <> 'REFUNDED'
 UNION ALL
 SELECT 'order ' || o.id, format('is %s, its bonus entries come to %s points', o.status, sum(b.points))
-FROM bonus_entries b JOIN orders o ON o.id = b.order_id GROUP BY o.id
-HAVING bool_or(b.kind = 'REVERSAL') AND (sum(b.points) <> 0 OR o.status <> 'REFUNDED')
+FROM bonus_entries b JOIN orders o ON o.id = b.order_id WHERE b.order_id IN (SELECT order_id FROM bonus_entries WHERE kind = 'REVERSAL')
+GROUP BY o.id, o.status HAVING sum(b.points) <> 0 OR o.status <> 'REFUNDED'
 UNION ALL
 SELECT 'order ' || o.id, 'is REFUNDED, still has what it was given, and nothing takes it back' FROM orders o
-WHERE o.status = 'REFUNDED' AND (EXISTS (SELECT FROM licenses l WHERE l.order_id = o.id AND l.revoked_at IS NULL)
+WHERE o.status = 'REFUNDED' AND ((SELECT count(*) FROM licenses l WHERE l.order_id = o.id AND l.revoked_at IS NULL) > 0
 		OR (SELECT coalesce(sum(points), 0) FROM bonus_entries b WHERE b.order_id = o.id) <> 0)
 	AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.order_id = o.id AND e.event_type = 'ORDER_REFUNDED' AND e.dispatched_at IS NULL)
 	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type = @reverse AND op.status = 'PROCESSING')
@@ -63,7 +60,7 @@ SELECT 'order ' || o.id, format('is %s; of its %s parcels up to number %s have %
 	count(*) FILTER (WHERE s.status = 'SUCCEEDED'))
 FROM orders o LEFT JOIN shipments s ON s.order_id = o.id
 WHERE o.status = 'FULFILLED' AND o.id IN (SELECT order_id FROM order_items WHERE kind = 'physical')
-GROUP BY o.id HAVING count(s.parcel) = 0 OR max(s.parcel) <> count(s.parcel) OR bool_or(s.status <> 'SUCCEEDED')
+GROUP BY o.id, o.status HAVING count(s.parcel) = 0 OR max(s.parcel) <> count(s.parcel) OR bool_or(s.status <> 'SUCCEEDED')
 UNION ALL
 SELECT 'order ' || o.id, format('is %s: bonus %s, mail %s', o.status, CASE WHEN b.order_id IS NULL THEN 'missing' ELSE 'accrued' END,
 	CASE WHEN n.sent_at IS NOT NULL THEN 'sent' WHEN o.email IS NULL THEN 'not wanted' ELSE 'missing' END)
@@ -71,7 +68,8 @@ FROM orders o
 LEFT JOIN bonus_entries b ON b.order_id = o.id AND b.kind = 'ACCRUAL'
 LEFT JOIN notifications n ON n.order_id = o.id AND n.kind = 'order-paid'
 WHERE CASE WHEN o.paid_at IS NULL THEN b.order_id IS NOT NULL OR n.order_id IS NOT NULL
-	WHEN o.status = 'FULFILLED' THEN b.order_id IS NULL OR (o.email IS NOT NULL AND n.sent_at IS NULL) END
+	WHEN o.status = 'FULFILLED' THEN b.order_id IS NULL OR (o.email IS NOT NULL AND n.sent_at IS NULL AND n.given_up_at IS NULL
+		AND NOT EXISTS (SELECT FROM notifications again WHERE again.order_id = o.id AND again.sent_at IS NOT NULL)) END
 UNION ALL
 SELECT 'order ' || o.id, format('is PAID and %s is completed, but its effect is missing', op.type)
 FROM orders o JOIN operations op ON op.order_id = o.id AND op.status = 'COMPLETED'
@@ -85,7 +83,7 @@ SELECT 'order ' || o.id, format('is PAID since %s, and nothing works on it', o.p
 FROM orders o WHERE o.status = 'PAID' AND NOT o.needs_review AND o.paid_at < now() - @grace::interval
 	AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.order_id = o.id AND e.event_type = 'ORDER_PAID' AND e.parked_at IS NOT NULL)
 	AND NOT EXISTS (SELECT FROM operations op WHERE op.order_id = o.id AND op.type IN (@issue, @accrue, @notify, @ship) AND op.status <> 'COMPLETED'
-		AND NOT ` + fulfilment.Superseded + `)
+		AND NOT (op.type = @notify AND op.status = 'FAILED') AND NOT ` + fulfilment.Superseded + `)
 UNION ALL
 SELECT 'order ' || o.id, format('is PAID since %s without an operation %s', o.paid_at, t.type)
 FROM orders o CROSS JOIN unnest(ARRAY[@issue, @accrue, @notify, @ship]::text[]) AS t(type)

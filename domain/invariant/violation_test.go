@@ -63,7 +63,7 @@ func plants() []plant {
 		{"wrong unit", `UPDATE licenses SET unit = 9 WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "order ", "highest for unit 9", nil},
 		{"unit twice", `ALTER TABLE licenses DROP CONSTRAINT licenses_pkey; UPDATE licenses SET unit = 2 WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "line ", "2 licences for unit 2", nil},
 		{"licence of an unpaid order", `INSERT INTO licenses (order_item_id, unit, order_id, license_key) VALUES (md5('item20')::uuid, 1, md5('order20')::uuid, 'K')`, 5, "order ", "is AWAITING_PAYMENT", []int{12}},
-		{"licence of another's line", `UPDATE licenses SET order_id = md5('order6')::uuid WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "line ", "has a licence of order", nil},
+		{"licence of another's line", `UPDATE licenses SET order_id = md5('order6')::uuid WHERE order_id = ` + o5 + ` AND unit = 1`, 5, "order ", "the highest for unit 1, of order ", nil},
 
 		{"second accrual", `ALTER TABLE bonus_entries DROP CONSTRAINT bonus_entries_pkey; INSERT INTO bonus_entries (order_id, kind, user_id, points) SELECT order_id, kind, user_id, points FROM bonus_entries WHERE order_id = ` + o5, 6, "order ", "2 bonus entries of kind ACCRUAL", nil},
 		{"reversal alone", `UPDATE bonus_entries SET kind = 'REVERSAL' WHERE order_id = md5('order23')::uuid`, 6, "order ", "reversal, but no accrual", []int{12}},
@@ -73,6 +73,8 @@ func plants() []plant {
 		{"mail twice", `ALTER TABLE notifications DROP CONSTRAINT notifications_order_id_kind_key; INSERT INTO notifications (dedupe_key, order_id, kind, recipient, message_id)
 			SELECT 'again', order_id, kind, recipient, message_id FROM notifications WHERE order_id = md5('order6')::uuid`, 6, "order ", "2 notifications of kind order-paid", nil},
 		{"mail missing", `DELETE FROM notifications WHERE order_id = md5('order6')::uuid`, 6, "order ", "mail missing", nil},
+		{"mail of an unpaid order", `UPDATE notifications SET order_id = md5('order22')::uuid WHERE order_id = md5('order6')::uuid;
+			UPDATE orders SET email = NULL WHERE id = md5('order6')::uuid`, 6, "order ", "is CANCELED: bonus missing", []int{12}},
 		{"mail not sent though completed", `UPDATE operations SET status = 'COMPLETED', next_attempt_at = NULL, completed_at = now(), resource_type = 'order', resource_id = order_id WHERE id = md5('notify23')::uuid`, 6, "order ", "SEND_NOTIFICATION is completed", []int{12}},
 		{"parcel twice", `ALTER TABLE shipments DROP CONSTRAINT shipments_pkey; INSERT INTO shipments (id, order_id, parcel, operation_id, status, provider_key, provider_shipment_id)
 			VALUES (md5('ship')::uuid, ` + o7 + `, 1, md5('ship')::uuid, 'SUCCEEDED', 'k', 'shp')`, 6, "order ", "2 shipments of parcel 1", []int{12}},
@@ -105,12 +107,16 @@ func plants() []plant {
 		{"refund nobody made", `UPDATE payments SET refunded_minor = 1 WHERE order_id = ` + o5, 7, "payment ", "succeeded refunds come to 0", nil},
 		{"order refunded, payment not", `UPDATE orders SET status = 'REFUNDED' WHERE id = ` + o5, 7, "order ", "that paid it is SUCCEEDED", []int{6, 12}},
 		{"refund in another currency", refund(`5`, `1`, `'USD'`), 7, "refund ", "is in USD", []int{12}},
+		{"refund of another's payment", refund(`5`, `1`, `currency`) + `; UPDATE refunds SET order_id = md5('order6')::uuid`, 7, "refund ", "for order", []int{12}},
+		{"payment says refunded", `UPDATE payments SET status = 'REFUNDED' WHERE order_id = ` + o5, 7, "payment ", "is REFUNDED, captured", []int{12}},
 		{"refund of what was not captured", refund(`22`, `1`, `currency`), 7, "refund ", "CANCELED", []int{12}},
 
 		{"reservation lost", `UPDATE products SET reserved = reserved - 1`, 8, "product notes", "reserved", nil},
 		{"stock negative", `ALTER TABLE products DROP CONSTRAINT stock_covers_reservations; UPDATE products SET on_hand = -1`, 8, "product notes", "-1 on hand", nil},
+		{"oversold", `ALTER TABLE products DROP CONSTRAINT stock_covers_reservations; UPDATE products SET on_hand = 1 WHERE id = 'notes'`, 8, "product notes", "1 on hand", nil},
 
 		{"due and not taken", `UPDATE operations SET next_attempt_at = ` + old + ` WHERE id = md5('pay21')::uuid`, 9, "operation ", "due since", nil},
+		{"no next look", `ALTER TABLE operations DROP CONSTRAINT operations_check1; UPDATE operations SET next_attempt_at = NULL WHERE id = md5('pay21')::uuid`, 9, "operation ", "is PROCESSING since", nil},
 		{"lease ended, nobody came", `UPDATE operations SET lease_expires_at = ` + old + ` WHERE id = md5('pay21')::uuid`, 9, "operation ", "its lease ended", nil},
 		{"taken by the relay, never tried", `UPDATE operations SET created_at = now() - interval '4 minutes', next_attempt_at = now() + interval '30 seconds' WHERE id = md5('pay24')::uuid`, 9, "operation ", "nobody tried it", nil},
 		{"tried once, never again", `UPDATE operations SET sent_at = now() - interval '2 hours' WHERE id = md5('pay21')::uuid`, 9, "operation ", "last tried at", nil},
@@ -131,11 +137,16 @@ func plants() []plant {
 		{"payment missing", `UPDATE operations SET resource_id = md5('nobody')::uuid WHERE id = md5('pay5')::uuid`, 11, "operation ", "payment", nil},
 		{"enquiry missing", `UPDATE operations SET resource_type = 'lead' WHERE id = md5('pay5')::uuid`, 11, "operation ", "lead", nil},
 		{"refund missing", `UPDATE operations SET resource_type = 'refund' WHERE id = md5('pay5')::uuid`, 11, "operation ", "refund", nil},
+		{"parcel's record missing", `UPDATE operations SET resource_type = 'shipment' WHERE id = md5('pay5')::uuid`, 11, "operation ", "shipment", nil},
 		{"no resource at all", `UPDATE operations SET resource_type = 'nothing' WHERE id = md5('pay5')::uuid`, 11, "operation ", "does not exist", nil},
 		{"somebody else's order", `UPDATE operations SET order_id = md5('order6')::uuid WHERE id = md5('place5')::uuid`, 11, "operation ", "is not its own", nil},
 
 		{"order's state unwritten", unwritten("order.fulfilled", "order_id", "order5"), 12, "order ", "order.fulfilled", nil},
 		{"order's beginning unwritten", unwritten("order.awaiting_payment", "order_id", "order5"), 12, "order ", "order.awaiting_payment", nil},
+		{"order's payment unwritten", unwritten("order.paid", "order_id", "order5"), 12, "order ", "order.paid", nil},
+		{"payment's beginning unwritten", unwritten("payment.created", "payment_id", "payment5"), 12, "payment ", "payment.created", nil},
+		{"event's beginning unwritten", unwritten("inbox.received", "incoming_event_id", "event5"), 12, "event ", "inbox.received", nil},
+		{"a state nobody knows", `ALTER TABLE payments DROP CONSTRAINT payments_status_check; UPDATE payments SET status = 'LOST' WHERE id = md5('payment21')::uuid`, 12, "payment ", "of its state", nil},
 		{"review unwritten", `UPDATE orders SET needs_review = true, review_reason = 'x' WHERE id = ` + o5, 12, "order ", "order.flagged", nil},
 		{"payment's state unwritten", unwritten("payment.succeeded", "payment_id", "payment5"), 12, "payment ", "payment.succeeded", nil},
 		{"payment's step unwritten", unwritten("payment.submitting", "payment_id", "payment5"), 12, "payment ", "payment.submitting", nil},

@@ -41,7 +41,9 @@ func Create(ctx context.Context, r *operation.Runner, userID uuid.UUID, key stri
 	if err != nil {
 		return operation.Outcome{}, err
 	}
-	claim := operation.Claim{Identity: operation.Identity{User: userID, Type: CreateLead, Key: key}, Fingerprint: fingerprint}
+	claim := operation.Claim{
+		Identity: operation.Identity{User: userID, Type: CreateLead, Key: key}, Fingerprint: fingerprint, Describe: normal.describe,
+	}
 	existing := uuid.Nil // the enquiry that this key made before its operation was cleaned away
 	claim.Reads = func(b *pgx.Batch) { queueByOperation(b, claim.Identity.ID(), &existing) }
 	return r.Run(ctx, claim, func(tx pgx.Tx, op *operation.Running) (operation.Result, error) {
@@ -60,6 +62,13 @@ func Create(ctx context.Context, r *operation.Runner, userID uuid.UUID, key stri
 		}
 		return operation.Result{ResourceType: "lead", ResourceID: id.String(), Code: 201, Body: string(body)}, nil
 	})
+}
+
+// describe takes the enquiry apart for people who compare two requests of one key; all of it is somebody's own.
+func (e Enquiry) describe(f *operation.Fields) {
+	f.Personal("name", e.Name)
+	f.Personal("email", e.Email)
+	f.Personal("message", e.Message)
 }
 
 func queueByOperation(b *pgx.Batch, id operation.ID, found *uuid.UUID) {

@@ -35,6 +35,9 @@ type Claim struct {
 	// Final lists the fault codes that are results of this type: they bind the key and replay. Every other error binds
 	// nothing, and the same key may try again.
 	Final []string
+	// Describe takes the command apart, so that people can compare two requests of one key; it is only called when a row is
+	// written. Nil means that the command has nothing but its target.
+	Describe func(f *Fields)
 	// Reads adds statements to the claim's round trip; their results are there when Work starts. Nil means none. They may run
 	// more than once.
 	Reads func(b *pgx.Batch)
@@ -68,11 +71,11 @@ func queueEnded(ctx context.Context, b *pgx.Batch, c Claim, r Result, failure *s
 		status = Failed
 	}
 	b.Queue(`INSERT INTO operations (id, user_id, type, target, key, request_hash, status, attempt, order_id, resource_type, resource_id,
-			response_code, response_body, failure_code, trace_id, completed_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, nullif($9, ''), nullif($10, ''), $11, $12, $13, $14, now(), now() + $15::interval)
+			response_code, response_body, failure_code, trace_id, request_fields, completed_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, nullif($9, ''), nullif($10, ''), $11, $12, $13, $14, $16, now(), now() + $15::interval)
 		ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
 		i.ID(), i.User, i.Type, i.Target, i.Key, c.Fingerprint, status, uuid.NullUUID{UUID: r.OrderID, Valid: r.OrderID != uuid.Nil},
-		r.ResourceType, r.ResourceID, r.Code, r.Body, failure, trace.ID(ctx), retention).Exec(once)
+		r.ResourceType, r.ResourceID, r.Code, r.Body, failure, trace.ID(ctx), retention, c.fields()).Exec(once)
 }
 
 // once insists that a statement wrote its row.
@@ -175,7 +178,11 @@ func (r *Runner) try(ctx context.Context, c Claim, work Work) (Outcome, error) {
 			return fmt.Errorf("%w%w", errWorking, err)
 		}
 		out = Outcome{ID: op.ID, Result: result, TraceID: trace.ID(ctx)}
-		return op.finish(ctx, tx, result)
+		if err := op.finish(ctx, tx, result); err != nil {
+			return err
+		}
+		crash.Point(crash.BeforeCommit, string(c.Identity.Type))
+		return nil
 	})
 	switch {
 	case err == nil:
@@ -350,17 +357,30 @@ func (r *Runner) refuse(ctx context.Context, tx pgx.Tx, c Claim, refusal *fault.
 // transaction that was rolled back, so a failure here only loses the note.
 func (r *Runner) recordAbsorbed(ctx context.Context, c Claim, err error) {
 	var kind string
+	detail := map[string]any{"guard": "operations_identity", "fingerprint": c.Fingerprint}
 	switch fault.KindOf(err) { //nolint:exhaustive // only these two are absorbed repeats
 	case fault.KeyReused:
 		kind = "operation.key_reused"
+		r.compare(ctx, c, detail)
 	case fault.InProgress:
 		kind = "operation.in_progress"
 	default:
 		return
 	}
 	_ = journal.Append(ctx, r.DB, journal.Entry{
-		Kind: kind, OperationID: c.Identity.ID(), Detail: map[string]any{"guard": "operations_identity", "fingerprint": c.Fingerprint},
+		Kind: kind, OperationID: c.Identity.ID(), Detail: detail,
 	})
+}
+
+// compare notes where the request is another one than the first. While that one still runs its row can't be seen: then all of this
+// request's fields are there, without the other side.
+func (r *Runner) compare(ctx context.Context, c Claim, detail map[string]any) {
+	var first map[string]string
+	err := r.DB.QueryRow(ctx, `SELECT request_fields FROM operations WHERE id = $1`, c.Identity.ID()).Scan(&first)
+	if err != nil || first == nil {
+		detail["first_unseen"] = true
+	}
+	detail["differs"] = Differences(first, c.fields())
 }
 
 func keyReused(id ID) error {

@@ -94,6 +94,7 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 			if err != nil {
 				return err
 			}
+			crash.Point(crash.BeforeCommit, string(op.Type))
 			return Settle(ctx, tx, op, end)
 		case h.External != nil:
 			var end End
@@ -121,19 +122,37 @@ func (x *Executor) Execute(ctx context.Context, id ID) error {
 	// What the call taught is kept, also if this job ran out of time or was told to stop meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeWithin)
 	defer cancel()
-	return x.conclude(ctx, op, call, learned{record: record, sentBefore: before.sent, absent: absent, err: err})
+	err = x.keep(ctx, op, call, learned{record: record, sentBefore: before.sent, absent: absent, err: err})
+	crash.Point(crash.AfterRecord, string(op.Type))
+	return err
 }
 
 const concludeWithin = 5 * time.Second
+
+// keep concludes again while the database can't be reached or has lost the answer to a COMMIT, until ctx ends: what was learned
+// is worth more than another call. The lease's fence makes that harmless.
+func (x *Executor) keep(ctx context.Context, op Operation, call Call, l learned) error {
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		err := x.conclude(ctx, op, call, l)
+		if !store.IsUnavailable(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
 
 // history is what earlier tries left behind, by the database's clock.
 type history struct {
 	sent     bool          // one may have reached the outside
 	since    time.Duration // the last one that may have
-	absences int           // lookups in a row that found nothing
+	absences int           // lookups that found nothing, since the outside last knew of it
 }
 
-// conclusiveAbsences is how many lookups in a row must have found nothing before one more may end an operation.
+// conclusiveAbsences is how many lookups must have found nothing before one more may end an operation.
 const conclusiveAbsences = 3
 
 // converse looks before it repeats: only "nothing there" lets the same key be sent again. It is proof of absence when the last
@@ -162,7 +181,8 @@ func (x *Executor) conclusiveAfter() time.Duration {
 
 var errNotOurs = errors.New("operation is finished or leased by somebody else")
 
-// lease takes the operation for this try: attempt + 1 is the fencing token of every later write.
+// lease takes the operation for this try: attempt + 1 is the fencing token of every later write. A dispatched row is due again after a
+// lease at most; one that is due later was carried on meanwhile, and this job is left over from a queue that was too long.
 func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, history, error) {
 	op := Operation{ID: id, Status: Processing}
 	var before history
@@ -172,6 +192,7 @@ func (x *Executor) lease(ctx context.Context, tx pgx.Tx, id ID) (Operation, hist
 			sent_at = clock_timestamp(), next_attempt_at = clock_timestamp() + $2::interval
 		FROM (SELECT id, sent_at FROM operations WHERE id = $1 FOR UPDATE) AS old
 		WHERE o.id = old.id AND o.status = 'PROCESSING' AND (o.lease_expires_at IS NULL OR o.lease_expires_at <= clock_timestamp())
+			AND o.next_attempt_at <= clock_timestamp() + $2::interval
 		RETURNING o.user_id, o.type, o.target, o.key, o.attempt, o.order_id, o.trace_id, o.created_at, o.absences, clock_timestamp() - old.sent_at`,
 		id, x.Lease, x.Owner).
 		Scan(&op.User, &op.Type, &op.Target, &op.Key, &op.Attempt, &op.OrderID, &op.TraceID, &op.CreatedAt, &before.absences, &since)
@@ -229,6 +250,8 @@ func (x *Executor) conclude(ctx context.Context, op Operation, call Call, l lear
 func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, l learned) error {
 	kind := provider.KindOf(l.err)
 	didNothing := kind == provider.NotSent || kind == provider.RateLimited || kind == provider.Auth
+	// The outside knows of it: what was not found before proves nothing any more. A lookup that failed changes neither way.
+	known := kind == provider.InProgress || kind == provider.KeyReused || kind == provider.NotYet
 	p := Postponement{ThisTry: !didNothing, AnyTry: !didNothing || l.sentBefore}
 	if call.Postponed != nil {
 		if err := call.Postponed(ctx, tx, p); err != nil {
@@ -244,9 +267,9 @@ func postpone(ctx context.Context, tx pgx.Tx, op Operation, call Call, l learned
 		return fmt.Errorf("read looks: %w", err)
 	}
 	wait := max(Backoff(looks), advice)
-	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, absences = CASE WHEN $5 THEN absences + 1 ELSE 0 END, lease_expires_at = NULL, last_error = $2,
+	if _, err := tx.Exec(ctx, `UPDATE operations SET looks = looks + 1, absences = CASE WHEN $6 THEN 0 WHEN $5 THEN absences + 1 ELSE absences END, lease_expires_at = NULL, last_error = $2,
 		sent_at = CASE WHEN $3 THEN NULL ELSE sent_at END, next_attempt_at = clock_timestamp() + $4::interval WHERE id = $1`,
-		op.ID, storable(l.err.Error()), !p.AnyTry, wait, l.absent); err != nil {
+		op.ID, storable(l.err.Error()), !p.AnyTry, wait, l.absent, known); err != nil {
 		return fmt.Errorf("schedule next look: %w", err)
 	}
 	return journal.Append(ctx, tx, journal.Entry{

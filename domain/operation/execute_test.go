@@ -184,6 +184,25 @@ func TestOnlyAFirstTryThatDidNothingForgetsThatItWasSent(t *testing.T) {
 	}
 }
 
+// A job that waited in its queue longer than the lease finds that the row was carried on meanwhile: it makes no further look.
+func TestALeftoverJobIsNotALook(t *testing.T) {
+	t.Parallel()
+	db := storetest.DB(t)
+	lost := func(context.Context) error { return provider.Errorf(provider.Unknown, "lost") }
+	s := &script{lookup: lost, send: lost}
+	x := s.executor(db)
+	id := enqueue(t, db, "k")
+	require.NoError(t, x.Execute(t.Context(), id))
+	_, err := db.Exec(t.Context(), `UPDATE operations SET next_attempt_at = now() + interval '1 hour' WHERE id = $1`, id)
+	require.NoError(t, err)
+	for range 5 {
+		require.NoError(t, x.Execute(t.Context(), id))
+	}
+	require.EqualValues(t, 1, s.sends.Load())
+	require.Zero(t, s.looks.Load())
+	require.Equal(t, 1, paymenttest.Count(t, db, `SELECT looks FROM operations WHERE id = $1`, id))
+}
+
 func TestProvidersAdviceIsHeard(t *testing.T) {
 	t.Parallel()
 	db := storetest.Tx(t)

@@ -44,9 +44,9 @@ func (r *Runner) Start(ctx context.Context, c Claim, wake func(), check func(tx 
 func (op *Running) begin(ctx context.Context, tx pgx.Tx, orderID uuid.UUID) error {
 	op.completed = true // by the executor
 	i := op.claim.Identity
-	tag, err := tx.Exec(ctx, `INSERT INTO operations (id, user_id, type, target, key, request_hash, status, order_id, trace_id, next_attempt_at)
-		VALUES ($1, $2, $3, $4, $5, $6, 'PROCESSING', $7, $8, now()) ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
-		op.ID, i.User, i.Type, i.Target, i.Key, op.claim.Fingerprint, orderID, trace.ID(ctx))
+	tag, err := tx.Exec(ctx, `INSERT INTO operations (id, user_id, type, target, key, request_hash, status, order_id, trace_id, request_fields, next_attempt_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 'PROCESSING', $7, $8, $9, now()) ON CONFLICT ON CONSTRAINT operations_identity DO NOTHING`,
+		op.ID, i.User, i.Type, i.Target, i.Key, op.claim.Fingerprint, orderID, trace.ID(ctx), op.claim.fields())
 	if err != nil {
 		return fmt.Errorf("begin operation: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"onefold/domain/journal"
 	"onefold/domain/money"
 	"onefold/domain/outbox"
+	"onefold/domain/trace"
 )
 
 // State of an order.
@@ -167,6 +168,13 @@ func Flag(ctx context.Context, tx pgx.Tx, id, paymentID uuid.UUID, reason string
 		return fmt.Errorf("flag order: %w", err)
 	}
 	return nil
+}
+
+// QueueAnswered takes an order out of review whose question has been answered by itself; another reason stays.
+func QueueAnswered(ctx context.Context, b *pgx.Batch, id uuid.UUID, reason string) {
+	b.Queue(`WITH answered AS (UPDATE orders SET needs_review = false, review_reason = NULL WHERE id = $1 AND review_reason = $2 RETURNING id)
+		INSERT INTO journal (kind, trace_id, order_id, detail) SELECT 'order.answered', $3, id, jsonb_build_object('reason', $2::text) FROM answered`,
+		id, reason, trace.ID(ctx))
 }
 
 // QueueByOperation looks for the order that an operation made, also after the operation was cleaned away; found stays

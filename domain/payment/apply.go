@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/crash"
 	"onefold/domain/inbox"
 	"onefold/domain/operation"
 	"onefold/domain/order"
@@ -42,9 +43,14 @@ func (a *Applier) Apply(ctx context.Context, id uuid.UUID) error {
 		}
 		trace.Note(ctx, slog.String("payment_id", verdict.PaymentID.String()), slog.String("order_id", verdict.OrderID.String()),
 			slog.String("verdict", string(verdict.Status)))
+		crash.Point(crash.BeforeApply, e.Type)
 		return closeOrWait(ctx, tx, e, verdict, wait)
 	})
-	if err == nil || store.IsTransient(err) {
+	if err == nil {
+		crash.Point(crash.AfterApply, "")
+		return nil
+	}
+	if store.IsTransient(err) {
 		return err
 	}
 	return errors.Join(err, a.setBack(ctx, id))

@@ -3,6 +3,7 @@ package payment
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,6 +17,7 @@ type Closing struct {
 	Order  order.Order
 	Last   Payment                                         // its latest attempt, locked
 	Ask    func(context.Context) (provider.Payment, error) // cancels it at the provider; nil if there is nothing to ask
+	Look   func(context.Context) (provider.Payment, error) // what became of an earlier Ask
 	Unsure bool                                            // an attempt is on its way or its outcome isn't known: look again later
 }
 
@@ -35,8 +37,13 @@ func PrepareClosing(ctx context.Context, tx pgx.Tx, op operation.Operation, p pr
 	case Created, Submitting, Unknown:
 		c.Unsure = true
 	case Pending:
-		// The key is the wish's own: a refusal binds it, and another wish may ask again.
+		// The key is the wish's own: a refusal binds it, and another wish may ask again. A repeat has another one, because a key may
+		// answer one error for ever, and to cancel twice is to cancel once.
 		key := fmt.Sprintf("payment:cancel:order:%s:%d:%s", o.ID, last.Attempt, op.ID)
+		if op.Attempt > 1 {
+			key += ":" + strconv.Itoa(op.Attempt)
+		}
+		c.Look = func(ctx context.Context) (provider.Payment, error) { return p.GetPayment(ctx, last.ProviderID) }
 		c.Ask = func(ctx context.Context) (provider.Payment, error) { return p.CancelPayment(ctx, key, last.ProviderID) }
 	}
 	return c, nil

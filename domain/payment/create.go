@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -152,12 +153,32 @@ func recordFailure(id uuid.UUID, failure, reason string) operation.Record {
 	}
 }
 
+// A payment that is unknown for longer than a provider may take (24 hours are the longest that any promises) puts its order under
+// review, until it is known. That is all that age does (DESIGN rule 6).
+const (
+	reviewLong  = "unknown_for_long"
+	reviewAfter = 24 * time.Hour
+)
+
 func markUnknown(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	p, err := LockWithOrder(ctx, tx, id)
-	if err != nil || !p.State.CanMove(Unknown) {
+	switch {
+	case err != nil:
 		return err
+	case p.State.CanMove(Unknown):
+		return p.move(ctx, tx, Unknown, change{})
+	case p.State != Unknown || p.Order.NeedsReview:
+		return nil
 	}
-	return p.move(ctx, tx, Unknown, change{})
+	var long bool
+	err = tx.QueryRow(ctx, `SELECT created_at < clock_timestamp() - $2::interval FROM payments WHERE id = $1`, id, reviewAfter).Scan(&long)
+	if err != nil {
+		return fmt.Errorf("read age of payment: %w", err)
+	}
+	if !long {
+		return nil
+	}
+	return order.Flag(ctx, tx, p.OrderID, id, reviewLong)
 }
 
 // Last returns the number and state of an order's latest attempt. The order must be locked.

@@ -212,3 +212,45 @@ func TestForeignErrorsAreUnknown(t *testing.T) {
 	b.execute(t)
 	require.Equal(t, payment.Unknown, b.facts(t).Payment)
 }
+
+// TestC15_AgeAsksForAPersonAndNothingElse: after a day the order is under review, the payment as unknown as before; the answer takes
+// it out again.
+func TestC15_AgeAsksForAPersonAndNothingElse(t *testing.T) {
+	t.Parallel()
+	b := setup(t, storetest.DB(t))
+	lost := func(_ context.Context, _ int, _ provider.CreatePayment, book paymenttest.Book) (provider.Payment, error) {
+		book()
+		return provider.Payment{}, provider.Errorf(provider.Unknown, "lost")
+	}
+	down := true
+	b.provider.OnCreate = lost
+	b.provider.OnFind = func(_ context.Context, _ int, found provider.Payment, err error) (provider.Payment, error) {
+		if down {
+			return provider.Payment{}, provider.Errorf(provider.Unknown, "down")
+		}
+		return found, err
+	}
+	look := func() (state, order, reason string) {
+		paymenttest.MakeDue(t, b.db)
+		b.execute(t)
+		paymenttest.Read(t, b.db, `SELECT p.status, o.status, coalesce(o.review_reason, '') FROM payments p JOIN orders o ON o.id = p.order_id WHERE o.id = $1`,
+			[]any{b.order.ID}, &state, &order, &reason)
+		return state, order, reason
+	}
+	for range 3 {
+		state, order, reason := look()
+		require.Equal(t, []string{"UNKNOWN", "AWAITING_PAYMENT", ""}, []string{state, order, reason})
+	}
+	_, err := b.db.Exec(t.Context(), `UPDATE payments SET created_at = now() - interval '25 hours'`)
+	require.NoError(t, err)
+	for range 2 {
+		state, order, reason := look()
+		require.Equal(t, []string{"UNKNOWN", "AWAITING_PAYMENT", "unknown_for_long"}, []string{state, order, reason})
+	}
+	require.Equal(t, 1, paymenttest.Count(t, b.db, `SELECT count(*) FROM journal WHERE kind = 'order.flagged'`))
+	down = false
+	state, order, reason := look()
+	require.Equal(t, []string{"PENDING", "AWAITING_PAYMENT", ""}, []string{state, order, reason})
+	require.Equal(t, 1, paymenttest.Count(t, b.db, `SELECT count(*) FROM journal WHERE kind = 'order.answered'`))
+	require.Len(t, b.provider.Booked(), 1)
+}

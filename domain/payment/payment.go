@@ -79,6 +79,9 @@ func (p *Payment) move(ctx context.Context, tx pgx.Tx, to State, c change) error
 		Kind: "payment." + strings.ToLower(string(to)), OperationID: p.OperationID, OrderID: p.OrderID, PaymentID: p.ID,
 		Detail: map[string]any{"from": p.State, "to": to, "source": c.source, "provider_payment_id": c.providerID, "failure": c.failure},
 	})
+	if p.State == Unknown {
+		order.QueueAnswered(ctx, b, p.OrderID, reviewLong)
+	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("move payment to %s: %w", to, err)
 	}

@@ -68,8 +68,12 @@ func match(ctx context.Context, tx pgx.Tx, providerName string, said provider.Re
 	return id, operationID, nil
 }
 
-// applyExternal counts a refund that we didn't ask for, once.
+// applyExternal counts a refund that we didn't ask for, once. One that carries a reference of our form, which we don't know, was made
+// by nobody in a dashboard: money isn't booked on its word.
 func applyExternal(ctx context.Context, tx pgx.Tx, providerName string, said provider.Refund) (v inbox.Verdict, early string, err error) {
+	if _, err := uuid.Parse(said.Reference); err == nil {
+		return v, "unknown_object", nil
+	}
 	var paymentID uuid.UUID
 	err = tx.QueryRow(ctx, `SELECT id FROM payments WHERE provider = $1 AND provider_payment_id = $2`, providerName, said.PaymentID).Scan(&paymentID)
 	if errors.Is(err, pgx.ErrNoRows) {

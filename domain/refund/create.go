@@ -41,10 +41,10 @@ type answer struct {
 //
 // The money is that of the payment which paid the order; if there is none, what came without it (an orphan).
 //
-// Errors: NOT_FOUND, VALIDATION_FAILED, REFUND_EXCEEDS_PAYMENT (with all refunds that haven't failed it would be more than was
+// Errors: NOT_FOUND, VALIDATION_FAILED, what may says, REFUND_EXCEEDS_PAYMENT (with all refunds that haven't failed it would be more than was
 // captured), ORDER_STATE (no money came in). They bind nothing to the key. IDEMPOTENCY_KEY_EXPIRED: the refund is there, its
 // operation was cleaned away.
-func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID, key string, amount *money.Amount, reason string) (operation.Outcome, error) {
+func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID, key string, amount *money.Amount, reason string, may May) (operation.Outcome, error) {
 	reason = strings.TrimSpace(reason)
 	if err := check(amount, reason); err != nil {
 		return operation.Outcome{}, err
@@ -59,6 +59,12 @@ func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID
 	claim := operation.Claim{
 		Identity:    operation.Identity{User: actor, Type: RefundOrder, Target: "order:" + orderID.String(), Key: key},
 		Fingerprint: fingerprint,
+		Describe: func(f *operation.Fields) {
+			if f.Put("amount", "all that is left"); amount != nil {
+				f.Put("amount", amount.String())
+			}
+			f.Personal("reason", operation.Text(reason)) // free text may name somebody
+		},
 	}
 	existing := uuid.Nil // the refund that this key made before its operation was cleaned away
 	claim.Reads = func(b *pgx.Batch) { queueByWish(b, claim.Identity.ID(), &existing) }
@@ -66,16 +72,47 @@ func Create(ctx context.Context, run *operation.Runner, actor, orderID uuid.UUID
 		if existing != uuid.Nil {
 			return operation.Result{}, operation.Expired(op.ID, "refund "+existing.String())
 		}
-		p, err := refundable(ctx, tx, orderID)
+		r, err := Decide(ctx, tx, op.ID, orderID, amount, nil, reason, may)
 		if err != nil {
 			return operation.Result{}, err
 		}
-		agreed, err := within(ctx, tx, p, amount)
+		body, err := json.Marshal(answer{ID: r.ID, Amount: r.Amount, Status: Created})
 		if err != nil {
-			return operation.Result{}, err
+			return operation.Result{}, fmt.Errorf("write refund: %w", err)
 		}
-		return store(ctx, tx, op, p, agreed, reason)
+		return operation.Result{OrderID: r.OrderID, ResourceType: "refund", ResourceID: r.ID.String(), Code: 202, Body: string(body)},
+			journal.Append(ctx, tx, journal.Entry{
+				Kind: "operation.completed", OperationID: op.ID, OrderID: r.OrderID, PaymentID: r.PaymentID, Detail: map[string]any{"resource": "refund " + r.ID.String()},
+			})
 	})
+}
+
+// May says whether somebody may decide alone that so much goes back of one payment, all its refunds taken together. Nil allows all.
+type May func(together money.Amount) error
+
+// Decide stores a refund and its external operation in the transaction of a wish, which may have one refund for ever. A nil amount
+// means all that is left. expected is what the person who decides saw as left; nil isn't compared.
+//
+// Errors: as Create, and BALANCE_CHANGED when something else is left than was expected.
+func Decide(ctx context.Context, tx pgx.Tx, wish operation.ID, orderID uuid.UUID, amount, expected *money.Amount, reason string, may May) (Refund, error) {
+	p, err := refundable(ctx, tx, orderID)
+	if err != nil {
+		return Refund{}, err
+	}
+	agreed, err := within(ctx, tx, p, amount, expected, may)
+	if err != nil {
+		return Refund{}, err
+	}
+	r := Refund{ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, RequestedBy: wish, Amount: agreed}
+	r.Key = fmt.Sprintf("refund:create:order:%s:%s", r.OrderID, r.ID)
+	r.OperationID = operation.Identity{User: operation.System, Type: CreateRefund, Key: r.Key}.ID()
+	b := &pgx.Batch{}
+	operation.Enqueue(b, operation.Plan{Type: CreateRefund, Key: r.Key, OrderID: r.OrderID, Trace: trace.ID(ctx)})
+	r.queueCreate(ctx, b, p.Provider, reason)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return Refund{}, fmt.Errorf("store refund: %w", err)
+	}
+	return r, nil
 }
 
 func queueByWish(b *pgx.Batch, wish operation.ID, found *uuid.UUID) {
@@ -124,12 +161,15 @@ func refundable(ctx context.Context, tx pgx.Tx, orderID uuid.UUID) (payment.Paym
 }
 
 // within says what goes back of a locked payment: the asked amount, or what is left.
-func within(ctx context.Context, tx pgx.Tx, p payment.Payment, asked *money.Amount) (money.Amount, error) {
+func within(ctx context.Context, tx pgx.Tx, p payment.Payment, asked, expected *money.Amount, may May) (money.Amount, error) {
 	gone, err := spent(ctx, tx, p.ID)
 	if err != nil {
 		return money.Amount{}, err
 	}
 	left := money.Amount{Minor: p.Amount.Minor - gone, Currency: p.Amount.Currency}
+	if expected != nil && *expected != left {
+		return left, fault.New(fault.Conflict, "BALANCE_CHANGED", "Of this payment "+left.String()+" is left by now, not "+expected.String()+". Nothing was sent back.")
+	}
 	amount := left
 	if asked != nil {
 		amount = *asked
@@ -140,27 +180,8 @@ func within(ctx context.Context, tx pgx.Tx, p payment.Payment, asked *money.Amou
 	case amount.Minor > left.Minor || left.Minor <= 0:
 		return amount, fault.New(fault.Invalid, "REFUND_EXCEEDS_PAYMENT", "Of this payment "+left.String()+" is left to refund.")
 	}
+	if may != nil {
+		return amount, may(money.Amount{Minor: gone + amount.Minor, Currency: amount.Currency})
+	}
 	return amount, nil
-}
-
-// store inserts the refund, its external operation and the answer.
-func store(ctx context.Context, tx pgx.Tx, op *operation.Running, p payment.Payment, amount money.Amount, reason string) (operation.Result, error) {
-	r := Refund{ID: uuid.Must(uuid.NewV7()), OrderID: p.OrderID, PaymentID: p.ID, RequestedBy: op.ID, Amount: amount}
-	r.Key = fmt.Sprintf("refund:create:order:%s:%s", r.OrderID, r.ID)
-	r.OperationID = operation.Identity{User: operation.System, Type: CreateRefund, Key: r.Key}.ID()
-	body, err := json.Marshal(answer{ID: r.ID, Amount: amount, Status: Created})
-	if err != nil {
-		return operation.Result{}, fmt.Errorf("write refund: %w", err)
-	}
-	result := operation.Result{OrderID: r.OrderID, ResourceType: "refund", ResourceID: r.ID.String(), Code: 202, Body: string(body)}
-	b := &pgx.Batch{}
-	operation.Enqueue(b, operation.Plan{Type: CreateRefund, Key: r.Key, OrderID: r.OrderID, Trace: trace.ID(ctx)})
-	r.queueCreate(ctx, b, p.Provider, reason, journal.Entry{
-		Kind: "operation.completed", OperationID: op.ID, OrderID: r.OrderID, PaymentID: r.PaymentID, Detail: map[string]any{"resource": "refund " + r.ID.String()},
-	})
-	op.Complete(ctx, b, result)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return operation.Result{}, fmt.Errorf("store refund: %w", err)
-	}
-	return result, nil
 }

@@ -111,7 +111,7 @@ func TestTheWholeAmountGoesBackOnce(t *testing.T) {
 		id := b.fulfilled(t)
 		codes := make([]string, 8)
 		together(len(codes), func(i int) {
-			_, err := refund.Create(t.Context(), b.desk.Operations, b.actor, id, "k"+string(rune('a'+i)), rub(t, amount), "again")
+			_, err := refund.Create(t.Context(), b.desk.Operations, b.actor, id, "k"+string(rune('a'+i)), rub(t, amount), "again", nil)
 			codes[i] = code(t, err)
 		})
 		refused := 0
@@ -156,11 +156,11 @@ func TestWhatIsRefused(t *testing.T) {
 		"far too much":      {paid, &money.Amount{Minor: 1<<62 + 1, Currency: "RUB"}, "x", "REFUND_EXCEEDS_PAYMENT"},
 	} {
 		for range 2 {
-			_, err := refund.Create(t.Context(), b.desk.Operations, b.actor, c.order, "k", c.amount, c.reason)
+			_, err := refund.Create(t.Context(), b.desk.Operations, b.actor, c.order, "k", c.amount, c.reason, nil)
 			require.Equal(t, c.want, code(t, err), name)
 		}
 	}
-	out, err := refund.Create(t.Context(), b.desk.Operations, b.actor, paid, "k", nil, strings.Repeat("я", 500))
+	out, err := refund.Create(t.Context(), b.desk.Operations, b.actor, paid, "k", nil, strings.Repeat("я", 500), nil)
 	require.NoError(t, err, "nothing was bound to the key")
 	require.False(t, out.Replayed)
 }

@@ -294,3 +294,22 @@ func TestC32c_RefundBeforeTheEffects(t *testing.T) {
 		})
 	}
 }
+
+// A refund with a reference of our form that we don't know was made by nobody in a dashboard: money isn't booked on its word, also
+// when the message is signed.
+func TestARefundUnderAForeignReferenceIsNotBooked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.paid(t)
+	b.control(t, "/v1/refunds", `{"paymentId":"`+b.providerID(t, id, 1)+`","amount":{"amount":"4.00","currency":"RUB"},"reference":"`+uuid.NewString()+`"}`)
+	body := b.hook(t)
+	var status inbox.Status
+	var reason string
+	for range 4 {
+		status, reason = b.hear(t, body)
+	}
+	require.Equal(t, inbox.Quarantined, status)
+	require.Equal(t, "unknown_object", reason)
+	require.Zero(t, paymenttest.Count(t, b.db, `SELECT count(*) FROM refunds`))
+	require.Equal(t, "PAID", b.facts(t, id).Order)
+}

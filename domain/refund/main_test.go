@@ -346,7 +346,7 @@ func rub(t *testing.T, number string) *money.Amount {
 
 func (b *bench) ask(t *testing.T, orderID uuid.UUID, key, amount string) (operation.Outcome, error) {
 	t.Helper()
-	return refund.Create(t.Context(), b.desk.Operations, b.actor, orderID, key, rub(t, amount), "the customer changed their mind")
+	return refund.Create(t.Context(), b.desk.Operations, b.actor, orderID, key, rub(t, amount), "the customer changed their mind", nil)
 }
 
 // refund asks for a refund and carries it on by one try.

@@ -184,7 +184,7 @@ func (s *shop) sendBack(t *testing.T, orderID uuid.UUID, key string, all bool) e
 	if all {
 		amount = nil
 	}
-	_, err := refund.Create(t.Context(), s.runner, s.user, orderID, key, amount, "changed my mind")
+	_, err := refund.Create(t.Context(), s.runner, s.user, orderID, key, amount, "changed my mind", nil)
 	return err
 }
 
@@ -194,7 +194,7 @@ func (s *shop) age(t *testing.T, by string) {
 	s.exec(t, fmt.Sprintf(`DO $$ DECLARE r record; BEGIN
 		FOR r IN SELECT table_name, string_agg(format('%%I = %%I - interval %%L', column_name, column_name, '%s'), ', ') AS sets
 			FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'timestamp with time zone'
-			AND column_name NOT IN ('next_attempt_at', 'lease_expires_at') AND table_name NOT LIKE 'goose%%' AND table_name NOT LIKE 'river%%' GROUP BY table_name
+			AND column_name NOT IN ('next_attempt_at', 'lease_expires_at') AND table_name NOT LIKE 'goose%%' AND table_name NOT LIKE 'river%%' AND table_name NOT LIKE 'audit%%' GROUP BY table_name
 		LOOP EXECUTE format('UPDATE %%I SET %%s', r.table_name, r.sets); END LOOP; END $$`, by))
 }
 

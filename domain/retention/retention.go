@@ -62,8 +62,8 @@ type Table struct {
 
 // Stay is a number of rows that stay for one reason.
 type Stay struct {
-	Why  string
-	Rows int64
+	Why  string `json:"why"`
+	Rows int64  `json:"rows"`
 }
 
 // planWithin bounds one statement of Plan, which reads whole tables.

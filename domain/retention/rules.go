@@ -35,8 +35,8 @@ func rules() []rule {
 // held is why all rows of an order o stay; NULL if nothing holds them, as for rows without an order.
 const held = `CASE
 	WHEN o.needs_review THEN 'order under review'
-	WHEN EXISTS (SELECT FROM outbox_events w WHERE w.order_id = o.id AND w.parked_at IS NOT NULL) THEN 'order has a parked event'
-	WHEN EXISTS (SELECT FROM incoming_events w WHERE w.order_id = o.id AND w.status = 'QUARANTINED') THEN 'order has a quarantined event'
+	WHEN EXISTS (SELECT FROM outbox_events w WHERE w.order_id = o.id AND w.parked_at IS NOT NULL AND w.settled_at IS NULL) THEN 'order has a parked event'
+	WHEN EXISTS (SELECT FROM incoming_events w WHERE w.order_id = o.id AND w.status = 'QUARANTINED' AND w.settled_at IS NULL) THEN 'order has a quarantined event'
 	WHEN o.status = 'AWAITING_PAYMENT' OR (o.status IN ('PAID', 'PARTIALLY_REFUNDED') AND o.fulfilled_at IS NULL)
 		OR EXISTS (SELECT FROM operations w WHERE w.order_id = o.id AND w.status = 'PROCESSING')
 		OR EXISTS (SELECT FROM outbox_events w WHERE w.order_id = o.id AND w.dispatched_at IS NULL AND w.parked_at IS NULL)
@@ -47,7 +47,8 @@ func operations() rule {
 	const old = `op.created_at < now() - @operations::interval AND coalesce(op.completed_at, op.created_at) < now() - @operations::interval
 		AND coalesce(op.expires_at, op.created_at) <= now()`
 	stays := `CASE WHEN op.status = 'PROCESSING' THEN 'unfinished'
-		WHEN op.status = 'FAILED' AND op.user_id = @system AND NOT ` + fulfilment.Superseded + ` THEN 'failed for good'
+		WHEN op.status = 'FAILED' AND op.user_id = @system AND op.settled_at IS NULL AND op.failure_code NOT IN ('PAYMENT_REJECTED', 'NOT_AT_PROVIDER')
+			AND NOT ` + fulfilment.Superseded + ` THEN 'failed for good'
 		ELSE ` + held + ` END`
 	return rule{
 		table: "operations", alias: "op", from: `operations op LEFT JOIN orders o ON o.id = op.order_id`, old: old,
@@ -62,7 +63,7 @@ func incomingEvents() rule {
 	const old = `e.received_at < now() - @incoming_events::interval
 		AND coalesce(e.processed_at, e.received_at) < now() - @incoming_events::interval`
 	stays := `CASE WHEN e.status = 'RECEIVED' THEN 'unfinished'
-		WHEN e.status = 'QUARANTINED' THEN 'quarantined'
+		WHEN e.status = 'QUARANTINED' AND e.settled_at IS NULL THEN 'quarantined'
 		WHEN EXISTS (SELECT FROM incoming_events c WHERE c.contradicts = e.id) THEN 'contradicted by a quarantined event'
 		ELSE ` + held + ` END`
 	return rule{
@@ -76,8 +77,8 @@ func incomingEvents() rule {
 // outboxEvents: the order remembers what was removed, in the same transaction.
 func outboxEvents() rule {
 	const old = `x.created_at < now() - @outbox_events::interval
-		AND coalesce(x.dispatched_at, x.created_at) < now() - @outbox_events::interval`
-	stays := `CASE WHEN x.parked_at IS NOT NULL THEN 'parked' WHEN x.dispatched_at IS NULL THEN 'unfinished' ELSE ` + held + ` END`
+		AND coalesce(x.dispatched_at, x.settled_at, x.created_at) < now() - @outbox_events::interval`
+	stays := `CASE WHEN x.parked_at IS NOT NULL AND x.settled_at IS NULL THEN 'parked' WHEN x.dispatched_at IS NULL AND x.parked_at IS NULL THEN 'unfinished' ELSE ` + held + ` END`
 	return rule{
 		table: "outbox_events", alias: "x", from: `outbox_events x JOIN orders o ON o.id = x.order_id`, old: old,
 		stays: stays, goes: `(` + stays + `) IS NULL`,

@@ -9,6 +9,7 @@ import (
 	"onefold/domain/inbox"
 	"onefold/domain/payment/paymenttest"
 	"onefold/domain/provider"
+	"onefold/domain/retention"
 )
 
 // rows counts what an order still has of all that retention may remove.
@@ -134,4 +135,36 @@ func TestEventsOfNobodyWaitToo(t *testing.T) {
 	require.ElementsMatch(t, []uuid.UUID{waiting, first, other}, s.ids(t, `SELECT id FROM incoming_events`))
 	require.Zero(t, s.count(t, `SELECT count(*) FROM journal WHERE incoming_event_id = $1`, ignored))
 	require.Positive(t, s.count(t, `SELECT count(*) FROM journal WHERE incoming_event_id = $1`, first))
+}
+
+// What a person has settled goes like everything else that has ended; so does a declined payment, which is a result.
+func TestWhatIsSettledGoes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	id := s.bought(t, "k")
+	s.exec(t, `UPDATE operations SET status = 'FAILED', failure_code = 'PAYMENT_REJECTED' WHERE order_id = $1 AND type = 'CREATE_PAYMENT'`, id)
+	s.exec(t, `UPDATE operations SET status = 'FAILED', failure_code = 'MAIL_REFUSED' WHERE order_id = $1 AND type = 'SEND_NOTIFICATION'`, id)
+	s.exec(t, `UPDATE incoming_events SET status = 'QUARANTINED' WHERE order_id = $1`, id)
+	s.exec(t, `UPDATE outbox_events SET parked_at = dispatched_at, dispatched_at = NULL WHERE order_id = $1 AND event_type = 'ORDER_PLACED'`, id)
+	s.age(t, year)
+	plan := s.plan(t)
+	require.Zero(t, goes(plan)["outbox_events"])
+	none, at, err := retention.Foreseen(t.Context(), s.db)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.True(t, at.IsZero())
+	for range 2 {
+		require.NoError(t, retention.Foresee(t.Context(), s.db, retention.Config{}))
+		kept, at, err := retention.Foreseen(t.Context(), s.db)
+		require.NoError(t, err)
+		require.Equal(t, plan, kept)
+		require.False(t, at.IsZero())
+	}
+	for _, table := range []string{"operations", "incoming_events", "outbox_events"} {
+		s.exec(t, `UPDATE `+table+` SET settled_at = now() - interval '400 days'`)
+	}
+	s.run(t)
+	for _, table := range []string{"operations", "incoming_events", "outbox_events"} {
+		require.Zero(t, s.count(t, `SELECT count(*) FROM `+table), table)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -82,11 +83,15 @@ func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-const maxTries = 5
+const (
+	maxTries     = 5
+	finishWithin = 5 * time.Second // COMMIT or rollback
+)
 
-// InTx runs fn in one transaction and commits. The whole function runs again on a serialization failure or deadlock (at most
+// InTx runs fn in one transaction and commits. The whole function runs again if IsRetryable says so (at most
 // five times, with jitter), so it must have no effect outside tx. ErrCommitUnknown is never retried here.
-// A cancelled ctx stops waiting statements but never the rollback.
+// A cancelled ctx stops waiting statements but never the rollback, nor a COMMIT that has nothing else before it: cutting that
+// would only make its outcome unknown. A panic of fn passes through after the rollback.
 func InTx(ctx context.Context, db DB, fn func(tx pgx.Tx) error) error {
 	var err error
 	for try := range maxTries {
@@ -104,23 +109,28 @@ func InTx(ctx context.Context, db DB, fn func(tx pgx.Tx) error) error {
 	return err
 }
 
-func once(ctx context.Context, db DB, fn func(tx pgx.Tx) error) (err error) {
+func once(ctx context.Context, db DB, fn func(tx pgx.Tx) error) error {
 	tx, err := db.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() {
-		if err == nil {
+	done := false
+	defer func() { // also when fn panics: the connection and its locks go back
+		if done {
 			return
 		}
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 		defer cancel()
 		_ = tx.Rollback(clean)
 	}()
 	if err := fn(tx); err != nil {
 		return err
 	}
-	return commitError(tx.Commit(ctx))
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	defer cancel()
+	err = commitError(tx.Commit(finish))
+	done = err == nil
+	return err
 }
 
 // commitError tells a COMMIT that the server refused from one whose answer was lost.
@@ -152,10 +162,16 @@ func Constraint(err error) string {
 	return ""
 }
 
-// IsRetryable reports a serialization failure (40001) or deadlock (40P01): nothing happened, run the transaction again.
+// IsRetryable reports a serialization failure (40001), a deadlock (40P01), or PostgreSQL's stumble over a row of which an updater is
+// just rolling back: one part of it sees the abort a moment before the other (XX000, "new multixact has more than one updating
+// member"; seen with 15.18 on a busy machine). Nothing happened; run the transaction again.
 func IsRetryable(err error) bool {
-	code := SQLSTATE(err)
-	return code == "40001" || code == "40P01"
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	return answer.Code == "40001" || answer.Code == "40P01" ||
+		answer.Code == "XX000" && strings.Contains(answer.Message, "more than one updating member")
 }
 
 // IsLockTimeout reports that a row lock or a twin's unfinished insert was waited for in vain (55P03).
@@ -181,7 +197,7 @@ func IsUnavailable(err error) bool {
 	case "08", "53", "57", "58":
 		return true
 	}
-	return false
+	return code == "25P03" // it ended a session that stood still in a transaction: nothing of it happened
 }
 
 // isCutOff reports that an established connection ended without a word of the server, as when its process is killed.

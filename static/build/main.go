@@ -17,6 +17,7 @@ import (
 // wanted are single files: what else a package holds is not for the web.
 var wanted = []struct{ pkg, file string }{
 	{"htmx.org", "dist/htmx.min.js"},
+	{"htmx.org", "dist/ext/hx-sse.min.js"},
 }
 
 func main() {

@@ -33,13 +33,8 @@
     doc.querySelectorAll('details.menu[open]').forEach(d => { if (!d.contains(e.target)) d.open = false; });
   });
 
-  // "/" goes to the search field, on every keyboard layout.
   on(doc, 'keydown', e => {
     if (e.key === 'Escape') doc.querySelectorAll('details.menu[open]').forEach(d => { d.open = false; });
-    if ((e.code !== 'Slash' && e.key !== '/') || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
-    if (e.target.closest('input, textarea, select, [contenteditable]')) return;
-    const field = doc.querySelector('[data-search]');
-    if (field) { e.preventDefault(); field.focus(); field.select(); }
   });
 
   // A plain form is sent once; htmx forms have their own guard.
@@ -61,6 +56,11 @@
   const clear = form => {
     clearTimeout(waits.get(form)?.timer);
     waits.delete(form);
+  };
+  const offline = form => {
+    const status = form.querySelector('[data-retry-status]');
+    status.textContent = status.dataset.offline;
+    window.addEventListener('online', () => { if (form.isConnected) form.requestSubmit(); }, { once: true });
   };
   const giveUp = (form, status) => {
     const link = doc.createElement('a');
@@ -86,7 +86,8 @@
   };
   on(doc, 'htmx:error', e => {
     const form = retriable(e);
-    if (form && !e.detail.ctx.response) retry(form, 0);
+    if (!form || e.detail.ctx.response) return;
+    if (navigator.onLine) retry(form, 0); else offline(form);
   });
   on(doc, 'htmx:response:error', e => {
     const form = retriable(e);
@@ -96,10 +97,28 @@
     retry(form, Number(response.headers.get('Retry-After')) || 0);
   });
 
+  // An order's state is said once, when it changes: its card is replaced at every look, which nobody wants to hear.
+  const say = () => {
+    const card = doc.getElementById('order-status');
+    const said = doc.getElementById('order-said');
+    if (!card || !said || said.dataset.state === card.dataset.state) return;
+    said.dataset.state = card.dataset.state;
+    said.textContent = card.querySelector('.status-text').innerText;
+  };
+
+  // Whoever stands on a button with the keyboard stays there, also when a look replaces it.
+  let held = '';
+  on(doc, 'htmx:before:swap', () => { held = doc.activeElement?.id ?? ''; });
+  const hold = () => {
+    if (held && doc.activeElement === doc.body) doc.getElementById(held)?.focus({ preventScroll: true });
+  };
+
   // What was swapped in gets its copy buttons, and a refused form gets the focus on its summary.
-  on(doc, 'htmx:after:swap', () => {
+  on(doc, 'htmx:after:swap', e => {
     reveal(doc);
-    doc.getElementById('error-summary')?.focus();
+    say();
+    hold();
+    if (e.target.id === 'main' || e.detail.ctx?.sourceElement?.matches?.('form')) doc.getElementById('error-summary')?.focus();
   });
   reveal(doc);
 })();

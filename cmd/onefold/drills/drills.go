@@ -18,6 +18,7 @@ type Shop struct {
 	Web, Sim string // base addresses
 	Token    string // of a shopper
 	DB       *pgxpool.Pool
+	Watch    func(step string) // hears of every call and wait as it happens; nil: nobody watches
 }
 
 // Result is what one drill sent and what came of it.
@@ -28,6 +29,10 @@ type Result struct {
 	Absorbed string `json:"absorbed"`
 	Counts   Counts `json:"counts"`
 	Error    string `json:"error,omitempty"`
+
+	Orders []string `json:"-"` // that the drill made
+	Calls  int      `json:"-"` // technical attempts at what it wanted: requests, deliveries or runs of a job
+	Want   int      `json:"-"` // of each of Counts
 }
 
 // Counts is what exists for the orders of a drill. Charges are the provider's own record.
@@ -104,7 +109,10 @@ func (d drill) execute(ctx context.Context, s Shop) Result {
 		})
 	}
 	result := r.result
-	result.Name, result.OK = d.name, err == nil
+	result.Name, result.OK, result.Orders, result.Want = d.name, err == nil, r.orders, d.want.Orders
+	if result.Calls == 0 {
+		result.Calls = int(r.posts.Load())
+	}
 	if err != nil {
 		result.Error = err.Error()
 		if !errors.Is(err, errDeadline) {

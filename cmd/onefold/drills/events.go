@@ -84,7 +84,7 @@ func webhookTwice(r *runner) error {
 	}); err != nil {
 		return err
 	}
-	r.result.Absorbed = fmt.Sprintf("%d repeats", counted-1)
+	r.result.Absorbed, r.result.Calls = fmt.Sprintf("%d repeats", counted-1), counted
 	return expect(paid == 1, "%d ORDER_PAID events", paid)
 }
 
@@ -112,7 +112,7 @@ func twoEventsOneFact(r *runner) error {
 	if err := r.event("evt_"+uuid.NewString(), "payment.succeeded", paymentID, "succeeded", 1); err != nil {
 		return err
 	}
-	r.result.Sent, r.result.Absorbed = "2 events with their own IDs about one payment", "1 event: NO_CHANGE"
+	r.result.Sent, r.result.Absorbed, r.result.Calls = "2 events with their own IDs about one payment", "1 event: NO_CHANGE", 2
 	return r.await("both verdicts", func() (bool, error) {
 		list, err := r.verdicts(paymentID, "payment.succeeded")
 		return len(list) == 2 && list[0] == "APPLIED" && list[1] == "NO_CHANGE", err
@@ -134,7 +134,7 @@ func outOfOrder(r *runner) error {
 	if err := r.event(id, "payment.pending", paymentID, "pending", 1); err != nil {
 		return err
 	}
-	r.result.Sent, r.result.Absorbed = "payment.succeeded, then an older payment.pending", "1 event: STALE"
+	r.result.Sent, r.result.Absorbed, r.result.Calls = "payment.succeeded, then an older payment.pending", "1 event: STALE", 2
 	return r.await("the verdict", func() (bool, error) {
 		var event, order, payment string
 		err := r.DB.QueryRow(r.ctx, `SELECT e.status, o.status, p.status FROM incoming_events e, orders o, payments p
@@ -162,7 +162,7 @@ func providerTimeout(r *runner) error {
 	if err != nil {
 		return fmt.Errorf("read tries: %w", err)
 	}
-	r.result.Absorbed = fmt.Sprintf("%d tries found payment %s by one key", tries, paymentID)
+	r.result.Absorbed, r.result.Calls = fmt.Sprintf("%d tries found payment %s by one key", tries, paymentID), tries
 	if err := expect(tries > 1 && objects == 1, "%d tries, %d keys", tries, objects); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func crashAfterEffect(r *runner) error {
 	if err != nil {
 		return fmt.Errorf("give the job back: %w", err)
 	}
-	r.result.Sent, r.result.Absorbed = "1 licence job, run again after its effect", "1 run: the licence is there"
+	r.result.Sent, r.result.Absorbed, r.result.Calls = "1 licence job, run again after its effect", "1 run: the licence is there", 2
 	if err := r.await("the second run", func() (bool, error) {
 		var done bool
 		err := r.DB.QueryRow(r.ctx, `SELECT state = 'completed' AND attempt > 1 FROM river_job WHERE id = $1`, job).Scan(&done)

@@ -108,6 +108,10 @@ func responseLost(r *runner) error {
 	if err := errors.Join(request.Flush(), conn.Close()); err != nil {
 		return fmt.Errorf("send and hang up: %w", err)
 	}
+	r.posts.Add(1)
+	if r.Watch != nil {
+		r.Watch("POST /api/orders → hung up before the answer")
+	}
 	if err := r.await("the order that nobody heard of", func() (bool, error) {
 		c, err := r.count()
 		return c.Orders == 1, err

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +20,7 @@ type runner struct {
 	ctx    context.Context //nolint:containedctx // a run is one call
 	prefix string
 	orders []string
+	posts  atomic.Int32 // orders that were asked for, also those that nobody answered
 	result Result
 }
 
@@ -60,6 +63,7 @@ func (r *runner) api(method, path, key, body string) (answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + r.Token}, "Content-Type": {"application/json"}}
 	if key != "" {
 		header.Set("Idempotency-Key", key)
+		r.posts.Add(1)
 	}
 	return r.send(method, r.Web+path, header, body)
 }
@@ -91,13 +95,36 @@ func (r *runner) send(method, url string, header http.Header, body string) (answ
 	if err != nil {
 		return answer{}, fmt.Errorf("read answer: %w", err)
 	}
-	return answer{Status: response.StatusCode, Replayed: response.Header.Get("Idempotent-Replayed") == "true", Body: raw}, nil
+	a := answer{Status: response.StatusCode, Replayed: response.Header.Get("Idempotent-Replayed") == "true", Body: raw}
+	r.say(method, request.URL.Path, a)
+	return a, nil
+}
+
+// say tells whoever watches of a call, without IDs, so that equal ones can be counted.
+func (r *runner) say(method, path string, a answer) {
+	if r.Watch == nil {
+		return
+	}
+	if i := strings.IndexFunc(path, func(c rune) bool { return c >= '0' && c <= '9' }); i > len("/v1") {
+		path = path[:strings.LastIndex(path[:i], "/")+1] + "…"
+	}
+	words := fmt.Sprintf("%s %s → %d", method, path, a.Status)
+	switch code := a.field("code"); {
+	case a.Replayed:
+		words += " replayed"
+	case code != "":
+		words += " " + code
+	}
+	r.Watch(words)
 }
 
 var errDeadline = errors.New("did not come in time")
 
 // await asks until what is true; the drill's own limit ends it.
 func (r *runner) await(what string, ask func() (bool, error)) error {
+	if r.Watch != nil {
+		r.Watch("wait for " + what)
+	}
 	pause := time.NewTicker(50 * time.Millisecond)
 	defer pause.Stop()
 	for {

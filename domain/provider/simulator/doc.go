@@ -27,12 +27,13 @@
 //
 // # Faults
 //
-// The oldest fault that matches is used, one per call. times defaults to 1, 0 means until removed. reference names the object's
-// reference (for refunds also the payment's; for mails the recipient or Message-ID). drop_after, error_after, hang, delay and
-// garbage book first and answer badly; error_before, busy, rate_limit and not_found do nothing; reject is a final refusal under
-// that key. error_sticky books nothing unless "booked":true; what was booked before stays booked. hang ends when the caller
-// leaves, or after delayMs. refunds.create also has `pending`: the refund stays open until
-// POST /control/refunds/{id}/succeed|fail. POST /control/shipments/{id}/deliver sends shipment.delivered.
+// The oldest fault that matches is used, one per call. times defaults to 1, 0 means until removed; percent lets it hit only that
+// share of what matches, by a dice that seed repeats. reference names the object's reference (for refunds also the payment's; for
+// mails the recipient or Message-ID). drop_after, error_after, hang, delay and garbage book first and answer badly; error_before,
+// busy, rate_limit and not_found do nothing; reject is a final refusal under that key. error_sticky books nothing unless
+// "booked":true; what was booked before stays booked. hang ends when the caller leaves, or after delayMs. refunds.create also has
+// `pending`: the refund stays open until POST /control/refunds/{id}/succeed|fail. POST /control/shipments/{id}/deliver sends
+// shipment.delivered.
 //
 // Webhooks: reorder keeps an event back until another one of the same payment was sent (10 s at most); forge and garbage are
 // sent once; error_before and error_after make the first delivery fail without or after being sent; before_response delivers

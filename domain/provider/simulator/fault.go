@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -70,7 +71,14 @@ type fault struct {
 	Status    int    `json:"status"`  // 0 = the kind's own default
 	Reference string `json:"reference,omitempty"`
 	Booked    bool   `json:"booked,omitempty"` // error_sticky only: book first
+	// Percent of the exchanges that match are hit, chosen by a dice of its own; 0 = all of them.
+	Percent float64 `json:"percent,omitempty"`
+	Seed    uint64  `json:"seed,omitempty"` // of the dice
+	dice    *rand.Rand
 }
+
+// strikes throws the dice.
+func (f fault) strikes() bool { return f.Percent == 0 || f.dice.Float64()*100 < f.Percent }
 
 func (f fault) delay() time.Duration { return time.Duration(f.DelayMs) * time.Millisecond }
 
@@ -89,6 +97,7 @@ func (f fault) problem() *problem {
 	b.must(allowed == nil || slices.Contains(allowed, f.Do), "do", "possible", "This exchange cannot fail that way.")
 	b.must(f.Times >= 0, "times", "min=0", "Give 1 or more, or 0 for no limit.")
 	b.must(f.DelayMs >= 0 && f.delay() <= maxDelay, "delayMs", "range=0..600000", "Give up to ten minutes.")
+	b.must(f.Percent >= 0 && f.Percent <= 100, "percent", "range=0..100", "Give a share of the exchanges.")
 	b.must(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status", "range=400..599", "Give an error status.")
 	return b.problem()
 }
@@ -102,6 +111,7 @@ type faults struct {
 func (l *faults) add(f fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	f.dice = rand.New(rand.NewPCG(f.Seed, 0)) //nolint:gosec // chance that can be repeated is what it is for
 	l.list = append(l.list, &f)
 }
 
@@ -111,7 +121,7 @@ func (l *faults) take(on string, references ...string) fault {
 	defer l.mu.Unlock()
 	for _, f := range l.list {
 		spent := f.Times > 0 && f.Used >= f.Times
-		if f.On == on && !spent && (f.Reference == "" || slices.Contains(references, f.Reference)) {
+		if f.On == on && !spent && (f.Reference == "" || slices.Contains(references, f.Reference)) && f.strikes() {
 			f.Used++
 			return *f
 		}

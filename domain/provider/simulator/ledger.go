@@ -35,9 +35,9 @@ func buckets() []string {
 	}
 }
 
-func openLedger(file string) (*bolt.DB, error) {
+func openLedger(file string, noSync bool) (*bolt.DB, error) {
 	db, err := bolt.Open(file, 0o600, &bolt.Options{
-		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bolt.FreelistMapType, InitialMmapSize: initialMapped,
+		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bolt.FreelistMapType, InitialMmapSize: initialMapped, NoSync: noSync,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open ledger %s: %w", file, err)

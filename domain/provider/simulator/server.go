@@ -23,6 +23,7 @@ type Config struct {
 	PublicURL  string           // base of confirmationUrl, e.g. http://127.0.0.1:8081
 	Logger     *slog.Logger     // nil logs nothing
 	Now        func() time.Time // nil is the system clock
+	NoSync     bool             // for tests: fast, and a power cut may lose what was answered
 }
 
 // Server is a running simulator. Its methods are safe for concurrent use.
@@ -54,7 +55,7 @@ func Open(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	db, err := openLedger(cfg.DataFile)
+	db, err := openLedger(cfg.DataFile, cfg.NoSync)
 	if err != nil {
 		return nil, err
 	}

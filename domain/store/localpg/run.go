@@ -61,10 +61,10 @@ func (i *Instance) run(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		log := i.logTail()
+		log := i.log()
 		again := strings.Contains(log, "could not bind") || strings.Contains(log, "pre-existing shared memory block")
 		if !again || ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("start PostgreSQL: %w\n%s", err, log)
+			return fmt.Errorf("start PostgreSQL: %w\n%s", err, log[max(0, len(log)-2000):])
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return err
@@ -74,7 +74,8 @@ func (i *Instance) run(ctx context.Context) error {
 
 // launch forks on a thread that lives as long as the server: when the thread ends, the server gets its death signal.
 func (i *Instance) launch(ctx context.Context) error {
-	log, err := os.OpenFile(i.logFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	// Sessions of a killed server may still be writing to it, hence O_APPEND.
+	log, err := os.OpenFile(i.logFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open server log: %w", err)
 	}
@@ -193,10 +194,8 @@ func (i *Instance) url(database string) string {
 
 func (i *Instance) logFile() string { return filepath.Join(i.dir, "postgres.log") }
 
-func (i *Instance) logTail() string {
-	content, err := os.ReadFile(i.logFile())
-	if err != nil {
-		return ""
-	}
-	return string(content[max(0, len(content)-2000):])
+// log is what the server has said since its start.
+func (i *Instance) log() string {
+	content, _ := os.ReadFile(i.logFile()) // nothing yet
+	return string(content)
 }
