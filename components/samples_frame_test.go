@@ -68,7 +68,8 @@ func framePages(_ i18n.Lang) []page {
 		{name: "console-views-empty", body: console.Views(calm(consolePage("views")), console.ViewsModel{})},
 		{name: "console-retention", body: console.Retention(calm(consolePage("retention")), console.RetentionModel{At: now.Add(-20 * time.Minute), Tables: []console.RetentionTable{
 			{Name: "operations", Goes: 18_204, Stays: []console.RetentionStay{{Why: "failed for good", Rows: 12}, {Why: "order under review", Rows: 3}, {Why: "unfinished", Rows: 1}}},
-			{Name: "journal", Goes: 240_911, Stays: []console.RetentionStay{{Why: "history of orders and money", Rows: 1_204_417}}}, {Name: "sessions", Goes: 77},
+			{Name: "journal", Goes: 240_911, Stays: []console.RetentionStay{{Why: "history of orders and money", Rows: 1_204_417}}},
+			{Name: "sessions", Goes: 77},
 		}})},
 		{name: "console-retention-none", body: console.Retention(calm(consolePage("retention")), console.RetentionModel{})},
 		{name: "console-users", body: console.Users(calm(consolePage("users")), console.UsersModel{
@@ -91,7 +92,7 @@ func overview() console.OverviewModel {
 		Latest: operations().Rows[:6], Address: path.Console(), Every: 10, LookedAt: now.Add(-8 * time.Second),
 		Ranges:  []ui.Chip{{Label: "1 h", URL: "?range=1h", Active: true}, {Label: "6 h", URL: "?range=6h"}, {Label: "24 h", URL: "?range=24h"}, {Label: "7 d", URL: "?range=7d"}},
 		Clients: []console.Client{{Who: "s•••@example.com", N: 41, At: now.Add(-3 * time.Minute), URL: path.Go(operationID)}, {Who: "0192f3a1…9c4e", N: 2, At: now.Add(-7 * time.Hour), URL: path.Go(operationID)}},
-		Runs:    []console.LastRun{{Kind: "reconcile", Label: "schedule", Total: 12, Done: 12, At: now.Add(-time.Minute)}, {Kind: "batch", Label: "reprocess", By: "o•••@example.com", Total: 40, Done: 31, At: now.Add(-time.Hour)}},
+		Runs:    []console.LastRun{{Kind: "reconcile", Label: "schedule", Total: 12, Done: 12, At: now.Add(-time.Minute), URL: path.ConsoleRun("1")}, {Kind: "batch", Label: "reprocess", By: "o•••@example.com", Total: 40, Done: 31, At: now.Add(-time.Hour), URL: path.ConsoleBatch("1")}},
 	}
 	for i, name := range queueNames() {
 		m.Queues = append(m.Queues, console.Queue{

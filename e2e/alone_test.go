@@ -16,14 +16,15 @@ import (
 )
 
 // The binary, copied alone into an empty folder, is the whole shop: pages, styles, scripts, icons and words. It needs a database.
-func TestTheBinaryAlone(t *testing.T) { //nolint:paralleltest // the working directory is the process's
+// Not parallel: the working directory is the process's.
+func TestTheBinaryAlone(t *testing.T) {
 	s := open(t, 1, 0)
 	s.product(sold, "Lumen Notes", 249000)
 	dir := t.TempDir()
 	alone, addr := filepath.Join(dir, "onefold"), freeAddr(t)
 	program, err := os.ReadFile(shipped)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(alone, program, 0o755)) //nolint:gosec // it is to be run
+	require.NoError(t, os.WriteFile(alone, program, 0o755))
 	t.Chdir(dir)
 	launch(t, "alone", alone, append([]string{"HOME=" + dir}, s.env...), "serve", "--web", "--addr", addr)
 	g := newGuest(t, "http://"+addr)

@@ -56,7 +56,7 @@ func openDir(t *testing.T) string {
 func (d *demo) start(t *testing.T) {
 	t.Helper()
 	d.process = launch(t, "demo", shipped, d.env, "demo")
-	eventually(t, "demo.json is there", func() bool {
+	soon(t, startPatience, "demo.json is there", func() bool {
 		if !d.process.running() {
 			t.Fatalf("the demo ended:\n%s", tail(d.process.log()))
 		}

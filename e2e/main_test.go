@@ -19,6 +19,9 @@ var shipped, crashing = artefact("bin", "onefold"), artefact("bin", "onefold-cra
 // patience is how long a test waits for what must happen; far more than it takes, because machines that build are slow.
 const patience = 40 * time.Second
 
+// startPatience is the same for a demo's start, which makes a database, migrates it and fills it.
+const startPatience = 90 * time.Second
+
 func TestMain(m *testing.M) {
 	tidy()
 	for binary, tags := range map[string]string{shipped: "", crashing: "crashpoints"} {
@@ -62,9 +65,14 @@ func missing(t *testing.T, what string) {
 // eventually waits for a signal instead of sleeping; what says in the failure what never came.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+	soon(t, patience, what, ok)
+}
+
+func soon(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain: %s", patience, what)
+			t.Fatalf("waited %s in vain: %s", limit, what)
 		}
 	}
 }

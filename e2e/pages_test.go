@@ -27,6 +27,14 @@ func orderIn(state string) func(*stage) string {
 	return func(s *stage) string { return "/orders/" + s.orders[state].OrderID.String() }
 }
 
+// shows is for a state that must be the one that is looked at.
+func shows(state string) func(*visitor) {
+	return func(v *visitor) {
+		v.t.Helper()
+		require.Equal(v.t, 1, v.has(`[data-testid="order-status"][data-state="`+state+`"]`), state)
+	}
+}
+
 func intentOf(state string) func(*stage) string {
 	return func(s *stage) string { return "/go/" + s.orders[state].OrderID.String() }
 }
@@ -73,14 +81,14 @@ var pages = []shown{
 		v.click("pay-button")
 		v.see("conflict-open")
 	}},
-	{name: "order-preparing", role: "shopper", address: orderIn("PREPARING")},
-	{name: "order-unknown-long", role: "shopper", address: orderIn("UNKNOWN_LONG")},
-	{name: "order-paid", role: "shopper", address: orderIn("PAID")},
-	{name: "order-canceled", role: "shopper", address: orderIn("GIVEN UP")},
-	{name: "order-awaiting-payment", role: "shopper", address: orderIn("PENDING")},
-	{name: "order-unknown", role: "shopper", address: orderIn("UNKNOWN")},
-	{name: "order-declined", role: "shopper", address: orderIn("CANCELED")},
-	{name: "order-fulfilled", role: "shopper", address: orderIn("SUCCEEDED")},
+	{name: "order-preparing", role: "shopper", address: orderIn("PREPARING"), press: shows("PREPARING")},
+	{name: "order-unknown-long", role: "shopper", address: orderIn("UNKNOWN_LONG"), press: shows("UNKNOWN_LONG")},
+	{name: "order-paid", role: "shopper", address: orderIn("PAID"), press: shows("PAID")},
+	{name: "order-canceled", role: "shopper", address: orderIn("GIVEN UP"), press: shows("CANCELED")},
+	{name: "order-awaiting-payment", role: "shopper", address: orderIn("PENDING"), press: shows("AWAITING_PAYMENT")},
+	{name: "order-unknown", role: "shopper", address: orderIn("UNKNOWN"), press: shows("UNKNOWN")},
+	{name: "order-declined", role: "shopper", address: orderIn("CANCELED"), press: shows("DECLINED")},
+	{name: "order-fulfilled", role: "shopper", address: orderIn("SUCCEEDED"), press: shows("FULFILLED")},
 	{name: "orders", role: "shopper", address: at("/orders")},
 	{name: "orders-empty", address: at("/orders")},
 	{name: "order-find", address: orderIn("PENDING"), expect: "status of 404"},
@@ -232,11 +240,11 @@ func (s *stage) makeOrders(t *testing.T) {
 			return s.text(`SELECT status FROM orders WHERE id = $1`, s.orders[state].OrderID) == "FULFILLED"
 		})
 	}
+	s.sim.breaks(fault{On: "payments.get", Do: "error_before", Times: 0})
+	s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 0})
 	// These pass too quickly to be looked at, so they are set: nobody buys anything here.
 	s.exec(`UPDATE orders SET status = 'PAID', fulfilled_at = NULL WHERE id = $1`, s.orders["PAID"].OrderID)
 	s.exec(`UPDATE payments SET status = 'SUBMITTING', confirmation_url = NULL WHERE id = $1`, s.orders["PREPARING"].last().PaymentID)
-	s.sim.breaks(fault{On: "payments.get", Do: "error_before", Times: 0})
-	s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 0})
 	for _, state := range []string{"UNKNOWN", "UNKNOWN_LONG"} {
 		s.sim.breaks(fault{On: "payments.create", Do: "drop_after", Times: 1})
 		s.orders[state] = s.makeOrder(t)

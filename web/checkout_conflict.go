@@ -95,10 +95,19 @@ func (h *Handlers) askAgain(c *fiber.Ctx, ca cart.Cart, form checkoutForm, cmd c
 // hidden is everything that was typed, to be sent once more on purpose.
 func (f checkoutForm) hidden(key string) []ui.Hidden {
 	return []ui.Hidden{
-		{Name: "key", Value: key}, {Name: "again", Value: "yes"}, {Name: "email", Value: f.Email}, {Name: "name", Value: f.Name},
-		{Name: "promo", Value: f.Promo}, {Name: "line1", Value: f.Line1}, {Name: "line2", Value: f.Line2}, {Name: "city", Value: f.City},
-		{Name: "postcode", Value: f.Postcode}, {Name: "country", Value: f.Country}, {Name: "basket", Value: f.Basket},
-		{Name: "total", Value: f.Total}, {Name: "seen", Value: f.Seen},
+		{Name: "key", Value: key},
+		{Name: "again", Value: "yes"},
+		{Name: "email", Value: f.Email},
+		{Name: "name", Value: f.Name},
+		{Name: "promo", Value: f.Promo},
+		{Name: "line1", Value: f.Line1},
+		{Name: "line2", Value: f.Line2},
+		{Name: "city", Value: f.City},
+		{Name: "postcode", Value: f.Postcode},
+		{Name: "country", Value: f.Country},
+		{Name: "basket", Value: f.Basket},
+		{Name: "total", Value: f.Total},
+		{Name: "seen", Value: f.Seen},
 	}
 }
 

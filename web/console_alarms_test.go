@@ -54,7 +54,7 @@ func TestAnAlarmIsSeenAnsweredAndRemembered(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, o.post(action, form).Status)
 	}
 	form.Set("reason", "something else")
-	require.Equal(t, http.StatusSeeOther, o.post(action, form).Status)
+	require.Equal(t, http.StatusConflict, o.post(action, form).Status, "the form is spent")
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM alarm_history WHERE what = 'ACKNOWLEDGED' AND reason = 'I am on it'`))
 	require.Equal(t, 1, s.count(`SELECT count(*) FROM alarm_history WHERE what = 'ACKNOWLEDGED'`))
 	doc := o.page("/console/alarms?alarm=parked_events", http.StatusOK)

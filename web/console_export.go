@@ -13,6 +13,7 @@ import (
 	"onefold/components/path"
 	"onefold/domain/console"
 	"onefold/domain/operation"
+	"onefold/domain/operator"
 )
 
 // evidenceSchema names the form of the bundle. Members are only ever added; anything else is another name.
@@ -188,7 +189,7 @@ func (h *Handlers) evidence(c *fiber.Ctx) (evidence, context.Context, error) {
 	}
 	kind, name, state := titled(in)
 	id := intentID(in).String()
-	if err := h.Operator.Record(c.UserContext(), currentUser(c), "export", kind, id, ""); err != nil {
+	if err := h.Operator.Tell(c.UserContext(), operator.Told{Actor: currentUser(c), What: "export", ObjectType: kind, Object: id}); err != nil {
 		return evidence{}, ctx, err // what leaves the console is in the audit
 	}
 	v := verdict(ctx, in)

@@ -20,6 +20,7 @@ import (
 func (h *Handlers) consolePage(c *fiber.Ctx, section string) (layout.ConsolePage, []console.Queue) {
 	p, ctx := h.consoleFrame(c), c.UserContext()
 	p.Section, p.At, p.Streamed = section, h.Now(), true
+	p.Fresh = h.freshOf(p.Return, p.At.UTC().Format(time.RFC3339Nano)) != nil
 	if strings.HasPrefix(p.Return, path.Console()+"/") {
 		p.Savable = p.Return
 	}

@@ -95,7 +95,9 @@ func (h *Handlers) overviewSide(c *fiber.Ctx, m *view.OverviewModel) {
 	runs, err := alarm.Runs(ctx, h.DB, shownRuns)
 	h.unread(c, "runs", err)
 	for _, r := range runs {
-		m.Runs = append(m.Runs, view.LastRun{Kind: r.Kind, Label: r.Label, By: account.MaskEmail(r.By), Total: r.Total, Done: r.Done, At: r.At, Running: r.EndsAt == nil})
+		m.Runs = append(m.Runs, view.LastRun{
+			Kind: r.Kind, Label: r.Label, By: account.MaskEmail(r.By), Total: r.Total, Done: r.Done, At: r.At, Running: r.EndsAt == nil, URL: runURL(r),
+		})
 	}
 }
 
@@ -158,4 +160,11 @@ func lines(c alarm.Charts, series string, labels ...string) (list []view.Line) {
 		list = append(list, line)
 	}
 	return list
+}
+
+func runURL(r alarm.Run) string {
+	if r.Kind == "batch" {
+		return path.ConsoleBatch(r.ID.String())
+	}
+	return path.ConsoleRun(r.ID.String())
 }

@@ -13,6 +13,7 @@ import (
 	"onefold/components/path"
 	"onefold/domain/account"
 	"onefold/domain/fault"
+	"onefold/domain/operator"
 )
 
 // riverChanges are the changes that River's pages may make, spelled exactly: whatever else is added there later, and deleting
@@ -30,15 +31,15 @@ func (h *Handlers) riverGuard(c *fiber.Ctx) error {
 	err := h.mayChangeJobs(c, user, call)
 	h.Logger.LogAttrs(c.UserContext(), slog.LevelWarn, "job pages change", slog.String("user_id", user.ID.String()),
 		slog.String("role", string(user.Role)), slog.String("call", call), slog.Bool("allowed", err == nil))
-	code := ""
+	told := operator.Told{Actor: user, What: "job_pages", ObjectType: "job", Object: call + " " + firstJobs(c.BodyRaw())}
 	if err != nil {
-		code = err.Code
+		if err := h.Operator.Refused(c.UserContext(), told, err.Code); err != nil {
+			return err
+		}
+		return c.Status(statusOf(err)).SendString(err.Message) // River's pages show the text of a refusal as it is
 	}
-	if err := h.Operator.Record(c.UserContext(), user, "job_pages", "job", call+" "+firstJobs(c.BodyRaw()), code); err != nil {
+	if err := h.Operator.Tell(c.UserContext(), told); err != nil {
 		return err // what isn't in the audit isn't done
-	}
-	if err != nil { // River's pages show the text of a refusal as it is
-		return c.Status(statusOf(err)).SendString(err.Message)
 	}
 	return c.Next()
 }

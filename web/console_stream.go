@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	view "onefold/components/console"
@@ -111,23 +112,37 @@ func (h *Handlers) consoleStream(c *fiber.Ctx) error {
 	browser, _ := c.Locals(localBrowser).(string)
 	page := h.streams.join(strings.Clone(browser), h.poll)
 	locale, section := h.locale(c), strings.Clone(c.Query("section"))
+	list := h.freshOf(strings.Clone(c.Query("list")), c.Query("since"))
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set("X-Accel-Buffering", "no")
 	c.Response().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer h.streams.leave(page)
-		h.stream(w, page, locale, section)
+		h.stream(w, page, locale, section, list)
 	})
 	return nil
 }
 
 // stream writes what is new until the browser leaves, its place or its time is over, or the process ends.
-func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, section string) {
+func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, section string, list *fresh) {
 	ping, life := time.NewTicker(streamPing), time.NewTimer(cmp.Or(h.StreamLife, streamLife))
+	look := time.NewTicker(streamFresh)
+	defer look.Stop()
 	defer ping.Stop()
 	defer life.Stop()
 	var said []byte
-	for id := 0; ; {
+	var told view.Fresh
+	id := 0
+	say := func(what templ.Component) (out bytes.Buffer) {
+		locale.Now = h.Now()
+		_ = what.Render(i18n.With(context.Background(), locale), &out) // a buffer refuses nothing
+		return out
+	}
+	send := func(text string) {
+		id++
+		_, _ = fmt.Fprintf(w, "id: %d\nretry: 1000\ndata: %s\n\n", id, strings.ReplaceAll(text, "\n", "\ndata: "))
+	}
+	for {
 		if w.Flush() != nil {
 			return
 		}
@@ -142,14 +157,20 @@ func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, s
 		case <-ping.C:
 			_, _ = w.WriteString(": ping\n\n")
 		case n := <-page.news:
-			locale.Now = h.Now()
-			var out bytes.Buffer
-			if err := view.News(section, n.queues, n.firing).Render(i18n.With(context.Background(), locale), &out); err != nil || bytes.Equal(out.Bytes(), said) {
+			out := say(view.News(section, n.queues, n.firing))
+			if !bytes.Equal(out.Bytes(), said) {
+				said = out.Bytes()
+				send(out.String())
+			}
+		case <-look.C:
+			if list == nil {
 				continue
 			}
-			said = out.Bytes()
-			id++
-			_, _ = fmt.Fprintf(w, "id: %d\nretry: 1000\ndata: %s\n\n", id, strings.ReplaceAll(out.String(), "\n", "\ndata: "))
+			if n := list.said(context.Background()); n != nil && *n != told {
+				told = *n
+				out := say(view.ListNews(told))
+				send(out.String())
+			}
 		}
 	}
 }

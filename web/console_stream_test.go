@@ -17,7 +17,12 @@ import (
 // hear opens the stream and returns its lines.
 func (s *shop) hear(ctx context.Context) (lines chan string, status int) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/console/stream?section=overview", nil)
+	return s.hearAt(ctx, "/console/stream?section=overview")
+}
+
+func (s *shop) hearAt(ctx context.Context, address string) (lines chan string, status int) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+address, nil)
 	require.NoError(s.t, err)
 	client := &http.Client{Jar: s.client.Jar, CheckRedirect: stay, Transport: &http.Transport{DisableKeepAlives: true}}
 	got, err := client.Do(r)
@@ -41,7 +46,7 @@ func (s *shop) hear(ctx context.Context) (lines chan string, status int) {
 // until reads on to a line with these words.
 func until(t *testing.T, lines chan string, words string) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(30 * time.Second)
 	for {
 		select {
 		case line, open := <-lines:

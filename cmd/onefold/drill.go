@@ -108,8 +108,11 @@ func (s *server) drill(ctx context.Context, name string, watch func(step string)
 	return web.DrillResult{
 		OK: r.OK, Sent: r.Sent, Absorbed: r.Absorbed, Error: r.Error, Tries: r.Calls, Want: r.Want, Orders: r.Orders,
 		Counts: []web.DrillCount{
-			{Kind: "orders", N: r.Counts.Orders}, {Kind: "charges", N: r.Counts.Charges}, {Kind: "licenses", N: r.Counts.Licenses},
-			{Kind: "bonuses", N: r.Counts.Bonuses}, {Kind: "mails", N: r.Counts.Mails},
+			{Kind: "orders", N: r.Counts.Orders},
+			{Kind: "charges", N: r.Counts.Charges},
+			{Kind: "licenses", N: r.Counts.Licenses},
+			{Kind: "bonuses", N: r.Counts.Bonuses},
+			{Kind: "mails", N: r.Counts.Mails},
 		},
 	}
 }

@@ -74,12 +74,20 @@ type Client struct {
 
 // LastRun is a reconcile run or a batch.
 type LastRun struct {
-	Kind, Label, By string
-	Total, Done     int
-	At              time.Time
-	Took            time.Duration
-	Running         bool
-	URL             string
+	Kind, By    string
+	Label       string // a run's scope or a batch's action
+	Total, Done int
+	At          time.Time
+	Running     bool
+	URL         string
+}
+
+// words are the key of what the label means.
+func (r LastRun) words() string {
+	if r.Kind == "batch" {
+		return "act." + r.Label
+	}
+	return "run.scope." + r.Label
 }
 
 // waiting counts the queues that aren't empty.

@@ -186,6 +186,7 @@ var operatorWords = []word{
 	{"kind.order", "Order", "Заказ"},
 	{"kind.duplicate", "Order", "Заказ"},
 	{"kind.job", "Job", "Задание"},
+	{"kind.alarm", "Alarm", "Тревога"},
 	{"kind.approval", "Request", "Запрос"},
 	{"kind.case", "Case", "Дело"},
 	{"kind.batch", "Batch", "Пакет"},

@@ -125,6 +125,11 @@ var counts = []count{
 		forms{one: "%d лицензионный ключ", few: "%d лицензионных ключа", many: "%d лицензионных ключей", other: "%d лицензионного ключа"},
 	},
 	{
+		"count.new",
+		forms{one: "%d new – refresh", other: "%d new – refresh"},
+		forms{one: "%d новая строка – обновить", few: "%d новые строки – обновить", many: "%d новых строк – обновить", other: "%d новой строки – обновить"},
+	},
+	{
 		"count.firing",
 		forms{one: "%d alarm fires", other: "%d alarms fire"},
 		forms{one: "Сработала %d тревога", few: "Сработали %d тревоги", many: "Сработало %d тревог", other: "Сработало %d тревоги"},

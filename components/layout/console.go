@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"onefold/components/i18n"
+	"onefold/components/path"
 )
 
 // ConsolePage is what every page of the console needs.
@@ -29,6 +30,14 @@ type ConsolePage struct {
 	UTC      bool   // times are shown in UTC because the person wants so
 	Savable  string // this page's address as a saved view keeps it; empty offers none
 	Streamed bool   // whether the page listens to the stream
+	Fresh    bool   // whether it is a list that is told of newer rows
+}
+
+func (p ConsolePage) stream() string {
+	if !p.Fresh {
+		return path.WithQuery(path.ConsoleStream(), "section", p.Section)
+	}
+	return path.WithQuery(path.ConsoleStream(), "section", p.Section, "list", p.Return, "since", p.At.UTC().Format(time.RFC3339Nano))
 }
 
 // RailItem is a link of the rail.

@@ -169,8 +169,11 @@ func (c Command) describe(f *operation.Fields) {
 	if c.Delivery != nil {
 		f.Put("delivery.method", c.Delivery.Method)
 		for _, part := range []struct{ path, value string }{
-			{"name", c.Delivery.Address.Name}, {"line1", c.Delivery.Address.Line1}, {"line2", c.Delivery.Address.Line2},
-			{"city", c.Delivery.Address.City}, {"postcode", c.Delivery.Address.Postcode},
+			{"name", c.Delivery.Address.Name},
+			{"line1", c.Delivery.Address.Line1},
+			{"line2", c.Delivery.Address.Line2},
+			{"city", c.Delivery.Address.City},
+			{"postcode", c.Delivery.Address.Postcode},
 		} {
 			f.Personal("delivery.address."+part.path, part.value)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"onefold/domain/account"
 	"onefold/domain/store"
 	"onefold/domain/trace"
 )
@@ -92,14 +91,4 @@ func (r record) write(ctx context.Context, q store.Querier, p Press, object stri
 // note writes the line of a press that did nothing: it was refused, or its form had been pressed before.
 func (d *Desk) note(ctx context.Context, p Press, a action, operationID uuid.UUID, what outcome, code string) error {
 	return record{outcome: what, code: code, operationID: operationID}.write(ctx, d.Operations.DB, p, a.object, uuid.NullUUID{})
-}
-
-// Record writes a line about something that people did without a press: an export, a personal value shown, a change in the job
-// pages. code is why it was refused; "" means that it was done.
-func (d *Desk) Record(ctx context.Context, who account.User, action Name, objectType, objectID, code string) error {
-	r := record{outcome: done, code: code}
-	if code != "" {
-		r.outcome = refused
-	}
-	return r.write(ctx, d.Operations.DB, Press{Actor: who, Action: action, Object: objectID}, objectType, uuid.NullUUID{})
 }

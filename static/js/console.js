@@ -45,6 +45,10 @@
     show('paused');
   });
 
+  // Somebody who selects rows isn't disturbed, and sees it.
+  const selected = () => doc.querySelector('#main [name=selected]:checked');
+  on(doc, 'change', e => { if (e.target.name === 'selected') show(selected() ? 'paused' : 'live'); });
+
   doc.querySelectorAll('[data-print]').forEach(b => { b.hidden = false; on(b, 'click', () => window.print()); });
   on(window, 'beforeprint', () => doc.querySelectorAll('#main details').forEach(d => { d.open = true; }));
 
@@ -81,7 +85,7 @@
   const help = () => { location.href = '/console/help#shortcuts'; };
   const keys = {
     Slash: find, KeyJ: () => move(1), KeyK: () => move(-1), KeyX: () => press('[name=selected]'), KeyC: () => press('[data-copy]'),
-    KeyR: () => doc.querySelector('[data-refresh]')?.click(),
+    KeyR: () => { if (!selected()) doc.querySelector('[data-refresh]')?.click(); },
   };
   let going = 0;
   on(doc, 'keydown', e => {
