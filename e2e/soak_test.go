@@ -27,7 +27,7 @@ import (
 //
 // `make soak N=10000` plays more than CI does and prints a table. ONEFOLD_SOAK is the number of purchases, ONEFOLD_SOAK_SEED
 // repeats the same shoppers and the same dice of the faults (not the same interleaving: these are real processes).
-func TestSoak(t *testing.T) {
+func TestSoak(t *testing.T) { //nolint:paralleltest // it wants the machine for itself
 	s := openSoak(t)
 	t.Logf("soak: %d purchases, ONEFOLD_SOAK_SEED=%d", s.n, s.seed)
 	s.arm()

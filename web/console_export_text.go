@@ -86,12 +86,13 @@ func (e evidence) textOfMoney(ctx context.Context, say func(string, ...any), hea
 
 // line is an entry in one line, its facts in the order of their names.
 func (x evidenceEntry) line(ctx context.Context) string {
-	text := fmt.Sprintf("%s  %-12s %s", x.At.Format(evidenceTime), i18n.T(ctx, "lane."+x.Lane), x.Words)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %-12s %s", x.At.Format(evidenceTime), i18n.T(ctx, "lane."+x.Lane), x.Words)
 	if x.From != "" || x.To != "" {
-		text += fmt.Sprintf(" (%s → %s)", x.From, x.To)
+		fmt.Fprintf(&text, " (%s → %s)", x.From, x.To)
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Facts)) {
-		text += fmt.Sprintf(" %s=%s", name, strings.ReplaceAll(x.Facts[name], "\n", " "))
+		fmt.Fprintf(&text, " %s=%s", name, strings.ReplaceAll(x.Facts[name], "\n", " "))
 	}
-	return text
+	return text.String()
 }

@@ -585,7 +585,7 @@ func chart(c Chart) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(i18n.T(ctx, "chart."+c.Name), c.columns(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(i18n.T(ctx, "chart."+c.Name)+" – "+i18n.T(ctx, "chart.table"), c.columns(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -179,7 +179,7 @@ func (j Judgement) refusal() error {
 	e := fault.New(fault.Conflict, "ACTION_"+string(j.Verdict), "Nothing was changed: "+j.Guard+".")
 	e.Fields = []fault.Field{{Field: "verdict", Rule: j.Guard, Message: j.State}}
 	if j.Until != nil {
-		e.RetryAfter = max(time.Until(*j.Until), time.Second) //nolint:forbidigo // advice to a person
+		e.RetryAfter = max(time.Until(*j.Until), time.Second)
 	}
 	return e
 }

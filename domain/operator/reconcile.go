@@ -39,15 +39,15 @@ const judgeReconcile = `SELECT t.id::text, t.order_id, t.kind, t.status,
 // doReconcile starts one run for the press.
 func doReconcile(ctx context.Context, tx pgx.Tx, _ *Desk, p *pressing) error {
 	r := reconcile.Request{ID: p.op.ID, By: p.Actor.ID, Scope: reconcile.One, Kind: p.Input.Text}
-	switch {
-	case p.Object == Everything:
+	switch p.Object {
+	case Everything:
 		r.Scope = reconcile.Matching
 		switch p.Input.Text {
 		case "", "payment", "refund", "shipment":
 		default:
 			return fault.Validation(fault.Field{Field: "kind", Rule: "oneof=payment refund shipment", Message: "is no kind of thing that can be reconciled"})
 		}
-	case p.Object == Several:
+	case Several:
 		if n := len(p.Input.Objects); n == 0 || n > reconcile.MaxObjects {
 			return fault.Validation(fault.Field{Field: "objects", Rule: fmt.Sprintf("min=1,max=%d", reconcile.MaxObjects), Message: "must name something, but not too much"})
 		}
