@@ -75,7 +75,7 @@ func framePages(_ i18n.Lang) []page {
 		{name: "console-users", body: console.Users(calm(consolePage("users")), console.UsersModel{
 			People: []console.Person{{Email: "admin@example.com", Role: "admin"}, {Email: "operator@example.com", Role: "operator", LastSeen: now.Add(-time.Minute), Sessions: 2, Self: true}},
 			Roles:  []string{"viewer", "support", "operator", "approver", "admin"},
-			Rights: []console.Right{{Name: "read", May: []bool{true, true, true, true, true}}, {Name: "alarms", May: []bool{false, false, true, true, true}}},
+			Rights: []console.Right{{Name: "read", May: []bool{true, true, true, true, true}}, {Name: "acknowledge", May: []bool{false, false, true, true, true}}},
 		})},
 		{name: "console-help", body: console.Help(calm(consolePage("help")), console.HelpModel{
 			On:        true,

@@ -47,7 +47,6 @@ func rights() (list []view.Right) {
 	for _, k := range operator.Kinds() {
 		add(strings.ToLower(string(k.Name)), k.Role)
 	}
-	add("alarms", answersAlarms)
 	add("drills", runsDrills)
 	add("jobs_read", account.Operator)
 	add("jobs_change", account.Admin)

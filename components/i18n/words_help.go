@@ -143,7 +143,6 @@ var helpWords = []word{
 	{"role.admin", "Administrator", "Администратор"},
 	{"right.read", "Read every page", "Читать все страницы"},
 	{"right.prefs", "Own preferences and views", "Свои настройки и виды"},
-	{"right.alarms", "Acknowledge and silence alarms", "Принимать и заглушать тревоги"},
 	{"right.drills", "Run drills", "Проводить учения"},
 	{"right.jobs_read", "See jobs", "Видеть задания"},
 	{"right.jobs_change", "Retry and cancel jobs, pause their queues", "Повторять и отменять задания, останавливать их очереди"},

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/account"
 	"onefold/domain/outbox"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // NoteDuplicates follows ORDER_PLACED: an order with the same content as an earlier one of the same person (the same user, or the
 // same mail address) inside the window is shown to support. Equal content with another key is another intent (DESIGN rule 1), so
-// nothing is blocked. It runs in the relay, off the request's path.
+// nothing is blocked. Drills order the same all day, so theirs are left out. It runs in the relay, off the request's path.
 func NoteDuplicates(ctx context.Context, tx pgx.Tx, events []outbox.Event) error {
 	ids := make([]uuid.UUID, len(events))
 	for i, e := range events {
@@ -40,7 +41,8 @@ func NoteDuplicates(ctx context.Context, tx pgx.Tx, events []outbox.Event) error
 			JOIN operations eop ON eop.id = e.operation_id
 			WHERE e.created_at > o.created_at - $2::interval AND e.status <> 'CANCELED' AND eop.request_hash = op.request_hash
 			ORDER BY e.id DESC LIMIT 1) earlier
-		WHERE o.id = ANY($1) ON CONFLICT (order_id) DO NOTHING`, ids, duplicateWindow, duplicateDepth)
+		WHERE o.id = ANY($1) AND o.user_id NOT IN (SELECT id FROM users WHERE email = $4) ON CONFLICT (order_id) DO NOTHING`,
+		ids, duplicateWindow, duplicateDepth, account.DrillEmail)
 	if err != nil {
 		return fmt.Errorf("look for possible duplicates: %w", err)
 	}
