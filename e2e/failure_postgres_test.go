@@ -16,9 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"onefold/domain/store"
 	"onefold/domain/store/localpg"
-	"onefold/jobs/riverschema"
 )
 
 // cluster is a Postgres of the test's own, which it may kill.
@@ -33,8 +31,7 @@ func startCluster(t *testing.T, dir string) *cluster {
 	c := &cluster{t: t, dir: dir}
 	c.start()
 	t.Cleanup(func() { _ = c.Stop() })
-	require.NoError(t, store.Migrate(t.Context(), c.URL()))
-	require.NoError(t, riverschema.Migrate(t.Context(), c.URL()))
+	run(t, "", []string{"DATABASE_URL=" + c.URL()}, "migrate", "up")
 	return c
 }
 

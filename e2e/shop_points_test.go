@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bojanz/currency"
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
-
-	"onefold/domain/money"
 )
 
 // points is the shop behind a line that can lose answers: UX section F.3, points 1 to 14 and 25 to 30, by number.
@@ -423,7 +422,9 @@ func point13(s *points, v *visitor) {
 		v.arrive("/orders/")
 		id := path.Base(v.at())
 		minor := fmt.Sprint(s.count(`SELECT total_minor FROM orders WHERE id = $1 AND currency = $2`, id, code))
-		shown := money.Amount{Minor: int64(s.count(`SELECT total_minor FROM orders WHERE id = $1`, id)), Currency: code}.Display(lang)
+		total, err := currency.NewAmountFromInt64(int64(s.count(`SELECT total_minor FROM orders WHERE id = $1`, id)), code)
+		require.NoError(v.t, err)
+		shown := currency.NewFormatter(currency.NewLocale(lang)).Format(total)
 		require.Equal(v.t, shown, summary)
 		require.Contains(v.t, button, shown)
 		v.until("AWAITING_PAYMENT")

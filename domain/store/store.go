@@ -70,6 +70,7 @@ func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	params["lock_timeout"] = fmt.Sprint(lock.Milliseconds())
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["client_connection_check_interval"] = "1000"
+	params["jit"] = "off" // short statements are not worth compiling, and not every server has the library for it
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

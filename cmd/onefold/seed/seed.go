@@ -43,6 +43,10 @@ func Run(ctx context.Context, conn *pgx.Conn, o Options) (Counts, error) {
 	if err := e.cut(o); err != nil {
 		return nil, err
 	}
+	// Nothing here is worth compiling, and not every server can (its library is a package of its own).
+	if _, err := conn.Exec(ctx, `SET jit = off`); err != nil {
+		return nil, fmt.Errorf("set up connection: %w", err)
+	}
 	var counts Counts
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 		counts, err = e.run(ctx, tx, o)
