@@ -175,8 +175,13 @@ func (s *shop) resumes(keys []string) {
 		eventually(s.t, "it is ready again", func() bool { return s.probe(i, "/readyz") == http.StatusOK })
 	}
 	for _, key := range keys {
-		a := s.place(s.ann, key, one(license))
-		require.Equal(s.t, 201, a.status, "%s", a)
+		var a answer
+		eventually(s.t, "the key answers", func() bool { // a connection that died with the server may cost one more try
+			if a = s.place(s.ann, key, one(license)); a.status != 201 {
+				requireComeBack(s.t, a)
+			}
+			return a.status == 201
+		})
 		require.True(s.t, a.replayed())
 	}
 	s.t.Logf("ready after %s", time.Since(begun).Round(time.Millisecond))
