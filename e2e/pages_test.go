@@ -244,6 +244,9 @@ func (s *stage) makeOrders(t *testing.T) {
 	s.sim.breaks(fault{On: "webhooks.send", Do: "hold", Times: 0})
 	// These pass too quickly to be looked at, so they are set: nobody buys anything here.
 	s.exec(`UPDATE orders SET status = 'PAID', fulfilled_at = NULL WHERE id = $1`, s.orders["PAID"].OrderID)
+	eventually(t, "the news of the payment to be prepared has come", func() bool { // it would move it on
+		return s.count(`SELECT count(*) FROM incoming_events WHERE payment_id = $1 AND status <> 'RECEIVED'`, s.orders["PREPARING"].last().PaymentID) > 0
+	})
 	s.exec(`UPDATE payments SET status = 'SUBMITTING', confirmation_url = NULL WHERE id = $1`, s.orders["PREPARING"].last().PaymentID)
 	for _, state := range []string{"UNKNOWN", "UNKNOWN_LONG"} {
 		s.sim.breaks(fault{On: "payments.create", Do: "drop_after", Times: 1})
