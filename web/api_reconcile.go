@@ -49,7 +49,7 @@ const shownItems = 1000
 // apiReconciliation: GET /api/reconciliations/{id}.
 func (h *Handlers) apiReconciliation(c *fiber.Ctx) error {
 	if !currentUser(c).Role.AtLeast(account.Viewer) {
-		return roleNeeded(account.Viewer)
+		return account.Needs(account.Viewer)
 	}
 	id, err := paramID(c, "reconciliation")
 	if err != nil {

@@ -23,7 +23,7 @@ func (h *Handlers) requireRole(floor account.Role) fiber.Handler {
 		case role.AtLeast(floor):
 			return c.Next()
 		case role.AtLeast(account.Shopper):
-			return roleNeeded(floor)
+			return account.Needs(floor)
 		case isMachine(c.Path()):
 			return fault.New(fault.Forbidden, "UNAUTHENTICATED", "Sign in to the console.")
 		}
@@ -33,15 +33,6 @@ func (h *Handlers) requireRole(floor account.Role) fiber.Handler {
 		}
 		return c.Redirect(path.WithQuery(path.ConsoleSignIn(), "return", wanted), fiber.StatusSeeOther)
 	}
-}
-
-// fieldRole names the field of a refusal that says which role would do.
-const fieldRole = "role"
-
-func roleNeeded(floor account.Role) *fault.Error {
-	e := fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(floor)+" or a higher one.")
-	e.Fields = []fault.Field{{Field: fieldRole, Rule: string(floor), Message: "is not enough"}}
-	return e
 }
 
 // listQuery reads a list's address. A parameter that is unknown, given twice or unreadable is refused by name: a list never shows

@@ -78,8 +78,12 @@ func (h *Handlers) consoleAlarmAnswer(c *fiber.Ctx) error {
 	if err != nil {
 		return badAddress(fault.Validation(fault.Field{Field: "for", Rule: "duration", Message: "is no length of time"}))
 	}
+	what := operator.Name(c.Params("what"))
+	if what != operator.Acknowledge && what != operator.Silence {
+		return fault.Missing("answer")
+	}
 	_, err = h.Operator.Press(c.UserContext(), operator.Press{
-		Actor: currentUser(c), Action: operator.Name(c.Params("what")), Object: c.Params("name"), Key: press, Reason: c.FormValue("reason"),
+		Actor: currentUser(c), Action: what, Object: c.Params("name"), Key: press, Reason: c.FormValue("reason"),
 		Input: operator.Input{For: length},
 	})
 	if e, ok := fault.Of(err); ok && (e.Code == "VALIDATION_FAILED" || e.Code == "SILENCE_TOO_LONG" || e.Code == "ACTION_UNSAFE") {

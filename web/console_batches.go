@@ -41,7 +41,7 @@ const (
 func (h *Handlers) bulkPreview(c *fiber.Ctx) error {
 	name, action := c.FormValue("queue"), operator.Name(c.FormValue("action"))
 	if !currentUser(c).Role.AtLeast(roleOf(action)) {
-		return roleNeeded(roleOf(action))
+		return account.Needs(roleOf(action))
 	}
 	if !slices.Contains(console.WorkActions(name), string(action)) {
 		return fault.Missing("action of this queue")
@@ -221,7 +221,7 @@ func (h *Handlers) batchFor(c *fiber.Ctx, id uuid.UUID) (operator.Batch, error) 
 		return b, err
 	}
 	if role := roleOf(b.Action); !currentUser(c).Role.AtLeast(role) {
-		return b, roleNeeded(role)
+		return b, account.Needs(role)
 	}
 	return b, nil
 }

@@ -65,7 +65,7 @@ func (h *Handlers) mayChangeJobs(c *fiber.Ctx, user account.User, call string) *
 	case !h.oursForSure(c):
 		return fault.New(fault.Forbidden, "FORBIDDEN", "This request didn't come from the console.")
 	case !user.Role.AtLeast(account.Admin):
-		return roleNeeded(account.Admin)
+		return account.Needs(account.Admin)
 	case !riverChanges.MatchString(call):
 		return fault.New(fault.Forbidden, "FORBIDDEN", "Jobs are never deleted here, and queues are set up in code.")
 	}

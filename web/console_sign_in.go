@@ -48,7 +48,7 @@ func (h *Handlers) consoleError(c *fiber.Ctx, e *fault.Error) error {
 	}
 	m := view.ErrorModel{Title: i18n.T(ctx, "error."+code+".title"), Detail: i18n.T(ctx, "error."+code+".text"), Reference: trace.ID(c.UserContext())}
 	switch {
-	case len(e.Fields) > 0 && e.Fields[0].Field == fieldRole:
+	case len(e.Fields) > 0 && e.Fields[0].Field == account.FieldRole:
 		m.Detail = roleWords(ctx, e.Fields[0].Rule, user.Role)
 	case len(e.Fields) > 0:
 		m.Detail = i18n.T(ctx, "console.bad_address", named(c, e.Fields))

@@ -43,7 +43,7 @@ func (h *Handlers) enter(c *fiber.Ctx, floor account.Role) (status int, err erro
 		return 0, err
 	}
 	if !u.Role.AtLeast(floor) {
-		return 0, roleNeeded(floor)
+		return 0, account.Needs(floor)
 	}
 	former := c.Cookies(h.cookieName(cookieSession))
 	if err := h.signInAs(c, u); err != nil {

@@ -1,6 +1,10 @@
 package account
 
-import "slices"
+import (
+	"slices"
+
+	"onefold/domain/fault"
+)
 
 // Role says what a user may do. Each role includes those before it: guest < shopper < viewer < support < operator <
 // approver < admin.
@@ -28,3 +32,13 @@ func (r Role) AtLeast(floor Role) bool {
 
 // Staff reports whether r may enter the console: its sessions are shorter.
 func (r Role) Staff() bool { return r.AtLeast(Viewer) }
+
+// FieldRole names the field of a refusal that says which role would do.
+const FieldRole = "role"
+
+// Needs is the refusal of somebody whose role is below floor: FORBIDDEN, with the role that would do.
+func Needs(floor Role) *fault.Error {
+	e := fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(floor)+" or a higher one.")
+	e.Fields = []fault.Field{{Field: FieldRole, Rule: string(floor), Message: "is not enough"}}
+	return e
+}

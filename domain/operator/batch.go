@@ -77,7 +77,7 @@ func (d *Desk) Preview(ctx context.Context, who account.User, name Name, ids []u
 	case !known || !a.bulk:
 		return uuid.Nil, fault.Missing("action for many things")
 	case !who.Role.AtLeast(a.role):
-		return uuid.Nil, fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(a.role)+" or a higher one.")
+		return uuid.Nil, account.Needs(a.role)
 	case len(ids) == 0 || len(ids) > MaxBatch:
 		return uuid.Nil, fault.Validation(fault.Field{Field: "selected", Rule: fmt.Sprintf("min=1,max=%d", MaxBatch), Message: "must name something, but not too much"})
 	}
@@ -220,7 +220,7 @@ func lockBatch(ctx context.Context, tx pgx.Tx, who account.User, id uuid.UUID) (
 		return b, fmt.Errorf("find batch: %w", err)
 	}
 	if !who.Role.AtLeast(actions()[b.Action].role) {
-		return b, fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(actions()[b.Action].role)+" or a higher one.")
+		return b, account.Needs(actions()[b.Action].role)
 	}
 	return b, nil
 }

@@ -47,8 +47,8 @@ func (d *Desk) Look(ctx context.Context, who account.User, id uuid.UUID, reason 
 
 // confirmable says how many things of a previewed batch wait, if what the person said of them is enough.
 func confirmable(ctx context.Context, tx pgx.Tx, id uuid.UUID, reason string, count int) (waiting int, err error) {
-	if reason == "" || len([]rune(reason)) > maxReason {
-		return 0, fault.Validation(fault.Field{Field: "reason", Rule: "required,max=500", Message: "must have 1 to 500 characters"})
+	if err := checkReason(reason, true); err != nil {
+		return 0, err
 	}
 	if err := tx.QueryRow(ctx, `SELECT count(*) FROM batch_items WHERE batch_id = $1 AND status = 'WAITING'`, id).Scan(&waiting); err != nil {
 		return 0, fmt.Errorf("count items: %w", err)

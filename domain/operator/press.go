@@ -70,6 +70,13 @@ type pressing struct {
 
 const maxReason = 500 // characters
 
+func checkReason(reason string, required bool) error {
+	if n := utf8.RuneCountInString(reason); n > maxReason || (required && n == 0) || strings.ContainsRune(reason, 0) {
+		return fault.Validation(fault.Field{Field: "reason", Rule: "required,max=500", Message: "must have 1 to 500 characters"})
+	}
+	return nil
+}
+
 // Press does an action once per form, and writes every press into the audit.
 //
 // Errors: FORBIDDEN (the role isn't enough), VALIDATION_FAILED (reason, input), NOT_FOUND, ACTION_WAIT and ACTION_UNSAFE (the
@@ -82,15 +89,14 @@ func (d *Desk) Press(ctx context.Context, p Press) (operation.Outcome, error) {
 	p.Reason = strings.TrimSpace(p.Reason)
 	identity := operation.Identity{User: p.Actor.ID, Type: p.Action.Type(), Target: a.object + ":" + p.Object, Key: p.Key}
 	if !p.Actor.Role.AtLeast(a.role) {
-		err := fault.New(fault.Forbidden, "FORBIDDEN", "This needs the role "+string(a.role)+" or a higher one.")
-		err.Fields = []fault.Field{{Field: "role", Rule: string(a.role), Message: "is not enough"}}
+		err := account.Needs(a.role)
 		return operation.Outcome{}, errors.Join(err, d.note(ctx, p, a, identity.ID(), refused, err.Code))
 	}
 	if !a.names(p.Object) {
 		return operation.Outcome{}, fault.Missing(a.object)
 	}
-	if n := utf8.RuneCountInString(p.Reason); n > maxReason || (a.reason && n == 0) || strings.ContainsRune(p.Reason, 0) {
-		return operation.Outcome{}, fault.Validation(fault.Field{Field: "reason", Rule: "required,max=500", Message: "must have 1 to 500 characters"})
+	if err := checkReason(p.Reason, a.reason); err != nil {
+		return operation.Outcome{}, err
 	}
 	out, err := d.run(ctx, p, a, identity)
 	switch {

@@ -32,8 +32,7 @@ const judgeReconcile = `SELECT t.id::text, t.order_id, t.kind, t.status,
 			FROM refunds WHERE id = ANY(ARRAY(SELECT x::uuid FROM unnest($1::text[]) x WHERE x NOT IN ('all', 'selected')))
 		UNION ALL SELECT 'shipment', id, order_id, status, operation_id, 0, NULL, NULL, status IN ('CREATED','SUBMITTING','UNKNOWN')
 			FROM shipments WHERE id = ANY(ARRAY(SELECT x::uuid FROM unnest($1::text[]) x WHERE x NOT IN ('all', 'selected')))
-	) t LEFT JOIN LATERAL (SELECT op.id FROM operations op WHERE op.order_id = t.order_id AND op.status = 'PROCESSING' AND (op.id = t.operation_id
-		OR (t.kind = 'payment' AND op.type = 'WATCH_PAYMENT' AND op.key = 'payment:watch:order:' || t.order_id || ':' || t.attempt)) LIMIT 1) op ON true
+	) t LEFT JOIN LATERAL (SELECT op.id FROM operations op WHERE ` + reconcile.Looks + ` LIMIT 1) op ON true
 	UNION ALL SELECT x, NULL, x, '', 'SAFE', 'lookup_first', NULL, NULL, NULL FROM unnest($1::text[]) x WHERE x IN ('all', 'selected')`
 
 // doReconcile starts one run for the press.

@@ -19,12 +19,15 @@ type Told struct {
 
 // Tell writes it into the audit.
 func (d *Desk) Tell(ctx context.Context, t Told) error {
-	r := record{outcome: done, operationID: uuid.Must(uuid.NewV7()), detail: t.Detail}
-	return r.write(ctx, d.Operations.DB, Press{Actor: t.Actor, Action: t.What, Object: t.Object}, t.ObjectType, uuid.NullUUID{})
+	return d.tell(ctx, t, done, "")
 }
 
 // Refused writes into the audit that somebody tried what their role doesn't allow.
 func (d *Desk) Refused(ctx context.Context, t Told, code string) error {
-	r := record{outcome: refused, code: code, operationID: uuid.Must(uuid.NewV7()), detail: t.Detail}
+	return d.tell(ctx, t, refused, code)
+}
+
+func (d *Desk) tell(ctx context.Context, t Told, what outcome, code string) error {
+	r := record{outcome: what, code: code, operationID: uuid.Must(uuid.NewV7()), detail: t.Detail}
 	return r.write(ctx, d.Operations.DB, Press{Actor: t.Actor, Action: t.What, Object: t.Object}, t.ObjectType, uuid.NullUUID{})
 }

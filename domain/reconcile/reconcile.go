@@ -53,7 +53,7 @@ func Start(ctx context.Context, tx pgx.Tx, r Request) (total int, err error) {
 	} else {
 		r.Objects = nil
 	}
-	tag, err := tx.Exec(ctx, fmt.Sprintf(itemsSQL, which), r.ID, r.Objects, r.Kind, MaxObjects)
+	tag, err := tx.Exec(ctx, fmt.Sprintf(itemsSQL, which, Looks), r.ID, r.Objects, r.Kind, MaxObjects)
 	if err != nil {
 		return 0, fmt.Errorf("store items of run: %w", err)
 	}
@@ -83,7 +83,12 @@ func distinct(ids []uuid.UUID) map[uuid.UUID]bool {
 	return set
 }
 
-// itemsSQL chooses the objects and, for each, the operation that looks: the one that makes it, or the watch on a pending payment.
+// Looks is the SQL condition that operation op looks at object t (kind, order_id, operation_id, attempt): the one that makes it, or the
+// watch on a pending payment.
+const Looks = `op.order_id = t.order_id AND op.status = 'PROCESSING' AND (op.id = t.operation_id
+		OR (t.kind = 'payment' AND op.type = 'WATCH_PAYMENT' AND op.key = 'payment:watch:order:' || t.order_id || ':' || t.attempt))`
+
+// itemsSQL chooses the objects and, for each, the operation that looks.
 // The attempt is the last one that may have begun before this moment; a running one is still to answer, so it isn't counted.
 const itemsSQL = `INSERT INTO reconcile_items (run_id, object_type, object_id, order_id, operation_id, attempt, before)
 	SELECT DISTINCT ON (t.id) $1, t.kind, t.id, t.order_id, op.id,
@@ -92,8 +97,7 @@ const itemsSQL = `INSERT INTO reconcile_items (run_id, object_type, object_id, o
 		SELECT 'payment' AS kind, id, order_id, status, operation_id, attempt FROM payments WHERE %[1]s
 		UNION ALL SELECT 'refund', id, order_id, status, operation_id, 0 FROM refunds WHERE %[1]s
 		UNION ALL SELECT 'shipment', id, order_id, status, operation_id, 0 FROM shipments WHERE %[1]s
-	) t LEFT JOIN operations op ON op.order_id = t.order_id AND op.status = 'PROCESSING' AND (op.id = t.operation_id
-		OR (t.kind = 'payment' AND op.type = 'WATCH_PAYMENT' AND op.key = 'payment:watch:order:' || t.order_id || ':' || t.attempt))
+	) t LEFT JOIN operations op ON %[2]s
 	WHERE $3 = '' OR t.kind = $3 ORDER BY t.id LIMIT $4`
 
 // ScheduleEvery is how often everything unknown is looked at again however old it is. Its operations look by themselves at a
