@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"onefold/domain/account"
@@ -97,6 +98,14 @@ func TestOnlyOperatorsAnswerAlarms(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, v.post("/console/alarms/parked_events/acknowledge", mine).Status)
 	}
 	require.Zero(t, s.count(`SELECT count(*) FROM alarm_history WHERE what = 'ACKNOWLEDGED'`))
+	// Nobody presses another button through the alarms' address.
+	o := s.as(account.Operator)
+	form = o.get("/console/alarms", "").form(t, "/console/alarms/parked_events/acknowledge")
+	form.Set("reason", "x")
+	for _, what := range []string{"refund", "note", "nothing"} {
+		require.Equal(t, http.StatusNotFound, o.post("/console/alarms/"+uuid.NewString()+"/"+what, form).Status, what)
+	}
+	require.Zero(t, s.count(`SELECT count(*) FROM case_notes`))
 }
 
 func TestTheChartsShowWhatTheJournalTells(t *testing.T) {
