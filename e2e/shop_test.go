@@ -154,6 +154,7 @@ func observe(t *testing.T, url string) *observer {
 	cfg, err := pgxpool.ParseConfig(url)
 	require.NoError(t, err)
 	cfg.MaxConns = 4
+	cfg.ConnConfig.RuntimeParams["jit"] = "off" // not every server has the library for it
 	db, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

@@ -29,7 +29,7 @@ func container(ctx context.Context) (*server, error) {
 	c, err := postgres.Run(ctx, image,
 		postgres.WithDatabase("onefold"), postgres.WithUsername("onefold"), postgres.WithPassword("onefold"),
 		postgres.BasicWaitStrategies(),
-		testcontainers.WithCmdArgs("-c", "max_connections=200", "-c", "full_page_writes=off"),
+		testcontainers.WithCmdArgs("-c", "max_connections=200", "-c", "full_page_writes=off", "-c", "jit=off"),
 		testcontainers.WithTmpfs(map[string]string{"/var/lib/postgresql/data": "rw"}),
 		testcontainers.WithLogger(log.NewNoopLogger()),
 	)
