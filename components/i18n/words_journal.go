@@ -38,6 +38,8 @@ var sentenceWords = []word{
 	{"journal.payment.failed", "Payment failed", "Платёж не прошёл"},
 	{"journal.payment.partially_refunded", "Payment partly refunded", "Платёж частично возвращён"},
 	{"journal.payment.refunded", "Payment refunded", "Платёж возвращён"},
+	{"journal.payment.id_corrected", "Provider’s payment ID corrected: nothing was there under the old one", "Исправлен номер платежа у провайдера: под прежним ничего нет"},
+	{"journal.payment.evidence", "Provider asked for a decision of two people", "Провайдер запрошен по решению двух человек"},
 	{"journal.refund.created", "Refund decided", "Возврат назначен"},
 	{"journal.refund.submitting", "Refund sent to the provider", "Возврат отправлен провайдеру"},
 	{"journal.refund.unknown", "The provider’s answer about the refund is not known", "Ответ провайдера о возврате неизвестен"},

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"onefold/domain/journal"
 	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/provider"
@@ -60,13 +61,46 @@ func (w Watcher) prepare(ctx context.Context, tx pgx.Tx, op operation.Operation)
 	if p.State != Pending {
 		return operation.Call{}, operation.Done("payment", p.ID.String()), nil
 	}
-	return operation.Call{Send: func(ctx context.Context) (operation.Record, error) {
-		now, err := w.Provider.GetPayment(ctx, p.ProviderID)
-		if err == nil && now.Status == provider.Pending {
-			return nil, &provider.Error{Kind: provider.NotYet, RetryAfter: firstLook}
-		}
-		return record(p.ID, now, "watch"), err
-	}}, operation.End{}, nil
+	var right provider.Payment // found under our reference, though nothing was under the provider's ID
+	correct := func(ctx context.Context, tx pgx.Tx) error { return correctID(ctx, tx, p, right) }
+	return operation.Call{
+		Send: func(ctx context.Context) (operation.Record, error) {
+			now, err := w.Provider.GetPayment(ctx, p.ProviderID)
+			if err != nil && provider.KindOf(err) == provider.NotFound {
+				now, err = w.Provider.FindPayment(ctx, p.ID.String())
+				right = now
+			}
+			if err == nil && now.Status == provider.Pending {
+				err = &provider.Error{Kind: provider.NotYet, RetryAfter: firstLook}
+			}
+			return func(ctx context.Context, tx pgx.Tx) (operation.End, error) {
+				if err := correct(ctx, tx); err != nil {
+					return operation.End{}, err
+				}
+				return record(p.ID, now, "watch")(ctx, tx)
+			}, err
+		},
+		Postponed: func(ctx context.Context, tx pgx.Tx, _ operation.Postponement) error { return correct(ctx, tx) },
+	}, operation.End{}, nil
+}
+
+// correctID replaces a provider's ID that an event had told wrongly: the provider knows nothing under it, but found under our reference.
+func correctID(ctx context.Context, tx pgx.Tx, p Payment, found provider.Payment) error {
+	if found.ID == "" || found.ID == p.ProviderID {
+		return nil // a 404 of the moment
+	}
+	now, err := LockWithOrder(ctx, tx, p.ID)
+	if err != nil || now.ProviderID != p.ProviderID {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE payments SET provider_payment_id = $2, confirmation_url = nullif($3, ''), updated_at = now() WHERE id = $1`,
+		p.ID, found.ID, found.ConfirmationURL); err != nil {
+		return fmt.Errorf("correct provider's payment ID: %w", err)
+	}
+	return journal.Append(ctx, tx, journal.Entry{
+		Kind: "payment.id_corrected", OperationID: p.OperationID, OrderID: p.OrderID, PaymentID: p.ID,
+		Detail: map[string]any{"was": p.ProviderID, "provider_payment_id": found.ID, "source": "watch"},
+	})
 }
 
 // lockWatched finds the attempt whose watch op is by op's key (see watchKey).
