@@ -1,6 +1,7 @@
 // Command bench prints rates, not verdicts: orders, replays and webhooks per second through onefold's HTTP, beside two
 // references on the same Postgres in the same run: the same rows inserted by pgx without HTTP, and an unprotected POST (order,
-// item and outbox row, nothing else) behind the same Fiber. Rounds alternate, so that a slow moment hits everybody.
+// item and outbox row, nothing else) behind the same Fiber. Rounds alternate, so that a slow moment hits everybody. With -console it
+// prints how long the console's pages take on a database of any size.
 package main
 
 import (
@@ -18,14 +19,19 @@ func main() {
 	seconds := flag.Int("seconds", 4, "of each round")
 	rounds := flag.Int("rounds", 3, "of each measure")
 	clients := flag.Int("clients", 32, "at a time")
+	database := flag.String("console", "", "measure the console's pages on this filled database (onefold seed) instead")
+	times := flag.Int("times", 60, "each page of the console")
 	unprotected := flag.String("unprotected", "", "internal: serve the unprotected reference against this database")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *unprotected != "" {
+	switch {
+	case *unprotected != "":
 		err = serveUnprotected(ctx, *unprotected)
-	} else {
+	case *database != "":
+		err = measureConsole(ctx, *binary, *database, *times)
+	default:
 		err = measure(ctx, *binary, time.Duration(*seconds)*time.Second, *rounds, *clients)
 	}
 	if err != nil {
