@@ -47,9 +47,9 @@ func parcelOf(op operation.Operation) (parcel, attempt int, err error) {
 }
 
 // Superseded is the SQL condition on operations op that a later attempt at the same parcel took its place, or another mail the
-// place of a receipt that couldn't be sent.
+// place of a receipt that couldn't be sent. It asks for one row at a time: planned as NOT EXISTS, it would read all shipments first.
 const Superseded = `(op.status = 'FAILED' AND CASE op.type
-	WHEN 'SHIP_PARCEL' THEN NOT EXISTS (SELECT FROM shipments s WHERE s.operation_id = op.id)
+	WHEN 'SHIP_PARCEL' THEN (SELECT s.id FROM shipments s WHERE s.operation_id = op.id) IS NULL
 	WHEN 'SEND_NOTIFICATION' THEN EXISTS (SELECT FROM notifications n WHERE n.order_id = op.order_id AND n.sent_at IS NOT NULL)
 	ELSE false END)`
 

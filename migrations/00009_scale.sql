@@ -1,0 +1,12 @@
+-- +goose Up
+-- Operations that nothing but this installation keeps waiting: the queue of stuck ones reads them from the oldest end. Those that
+-- wait for a payment or a shopper are many and fine; of them operations_due finds what is overdue.
+CREATE INDEX operations_waiting ON operations (created_at, id)
+    WHERE status = 'PROCESSING' AND type NOT IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER');
+
+-- People of the console among many shoppers.
+CREATE INDEX users_staff ON users (id) WHERE role NOT IN ('shopper', 'guest');
+
+-- +goose Down
+DROP INDEX users_staff;
+DROP INDEX operations_waiting;
