@@ -24,6 +24,7 @@ func consolePages(l i18n.Lang) []page {
 		{name: "console-operations-empty", body: console.Operations(consolePage("operations"), console.OperationsModel{})},
 		{name: "console-payments", body: console.Payments(consolePage("payments"), payments())},
 		{name: "console-payments-zero", body: console.Payments(consolePage("payments"), console.PaymentsModel{Filter: console.Filter{State: "UNKNOWN", States: []string{"UNKNOWN"}, Providers: []string{"sim"}}})},
+		{name: "console-orders", body: console.Orders(consolePage("orders"), consoleOrders())},
 		{name: "console-inbox", body: console.Inbox(consolePage("inbox"), inbox())},
 		{name: "console-outbox", body: console.Outbox(consolePage("outbox"), outbox())},
 		{name: "console-intent-ok", body: console.Intent(consolePage("operations"), intentOK())},
@@ -64,6 +65,17 @@ func payments() console.PaymentsModel {
 		m.Rows = append(m.Rows, console.PaymentRow{
 			ID: orderID, OrderID: orderID, Order: "1042", Attempt: 1 + i%2, State: s, Amount: "10,143.00 RUB", Provider: "sim",
 			ProviderRef: "pay_3Nq7bK2eZvKYlo2C", UpdatedAt: now.Add(-time.Duration(i*i*61+3) * time.Second),
+		})
+	}
+	return m
+}
+
+func consoleOrders() console.OrdersModel {
+	var m console.OrdersModel
+	for i, s := range []string{"AWAITING_PAYMENT", "PAID", "FULFILLED", "CANCELED", "EXPIRED", "PARTIALLY_REFUNDED", "REFUNDED"} {
+		m.Rows = append(m.Rows, console.OrderRow{
+			ID: orderID, Number: "1042", State: s, Review: []string{"", "amount_mismatch"}[i%2], Email: "a•••@example.com", Total: "10,143.00 RUB", Units: 1 + i,
+			CreatedAt: now.Add(-time.Duration(i*i*61+3) * time.Second),
 		})
 	}
 	return m

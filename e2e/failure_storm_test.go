@@ -161,7 +161,8 @@ func (s *storm) calmed(orders int) {
 	require.Equal(s.t, orders, s.count(`SELECT count(*) FROM payments`), "one attempt per order")
 	var left []string
 	defer func() { s.t.Log("left:", left) }()
-	eventually(s.t, "every order is ended", func() bool {
+	still, moved := "", time.Now() // a busy machine may take long, but not stand still
+	soon(s.t, 10*time.Minute, "every order is ended", func() bool {
 		left = s.texts(`SELECT concat_ws(' ', o.id, o.status, p.status, w.ops) FROM payments p JOIN orders o ON o.id = p.order_id,
 			LATERAL (SELECT string_agg(concat_ws(' ', type, status, attempt, failure_code), ', ') AS ops FROM operations op
 				WHERE op.order_id = o.id AND status <> 'COMPLETED' AND (type, status) NOT IN (('EXPIRE_ORDER', 'PROCESSING'), ('WATCH_PAYMENT', 'PROCESSING'))) w
@@ -170,6 +171,10 @@ func (s *storm) calmed(orders int) {
 				WHEN right(p.id::text, 1) IN ('2', '3') THEN 'AWAITING_PAYMENT CANCELED'
 				WHEN w.ops LIKE 'SEND_NOTIFICATION FAILED % MAIL_UNCONFIRMED' THEN 'FULFILLED SUCCEEDED %' -- cut off twice: a third try might be a third mail
 				ELSE 'FULFILLED SUCCEEDED' END`)
+		if now := fmt.Sprint(left); now != still {
+			still, moved = now, time.Now()
+		}
+		require.Less(s.t, time.Since(moved), patience, "nothing moves any more")
 		return len(left) == 0
 	})
 }

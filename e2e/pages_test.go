@@ -115,6 +115,7 @@ var pages = []shown{
 	{name: "console-help", role: "operator", address: at("/console/help")},
 	{name: "console-operations", role: "operator", address: at("/console/operations")},
 	{name: "console-payments", role: "operator", address: at("/console/payments")},
+	{name: "console-orders", role: "operator", address: at("/console/orders")},
 	{name: "console-inbox", role: "operator", address: at("/console/inbox")},
 	{name: "console-outbox", role: "operator", address: at("/console/outbox")},
 	{name: "console-intent-fulfilled", role: "operator", address: intentOf("SUCCEEDED")},
@@ -124,6 +125,11 @@ var pages = []shown{
 	}},
 	{name: "console-intent-raw", role: "operator", address: intentOf("SUCCEEDED"), press: func(v *visitor) {
 		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach(d => { d.open = true });0`))
+	}},
+	{name: "console-intent-revealed", role: "operator", address: func(s *stage) string { return "/console/act/reveal/" + s.orders["SUCCEEDED"].OrderID.String() }, press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("[name=reason]").value = "the customer asked which address we have"`))
+		v.click("act-submit")
+		v.see("personal")
 	}},
 	{name: "console-work-unknown", role: "operator", address: at("/console/work/unknown_payments")},
 	{name: "console-work-causes", role: "operator", address: at("/console/work/unknown_payments?group=1")},
@@ -143,6 +149,21 @@ var pages = []shown{
 		v.click("bulk-reconcile")
 		v.see("batch-form")
 	}},
+	{name: "console-batch-assign", role: "operator", address: at("/console/work/unknown_payments"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=all]').checked = true`))
+		v.click("bulk-assign")
+		v.see("batch-input")
+	}},
+	{name: "console-batch-run", role: "operator", address: at("/console/work/unknown_payments"), press: func(v *visitor) {
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=selected]').checked = true`))
+		v.click("bulk-assign")
+		v.see("batch-form")
+		v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=reason]').value = 'my shift'`))
+		v.click("batch-start")
+		v.see("batch")
+		v.do(chromedp.WaitVisible(chromedp.CSS(`[data-testid=batch][data-status=DONE]`)))
+	}},
+	{name: "console-act-assign", role: "operator", address: func(s *stage) string { return "/console/act/assign/" + s.orders["SUCCEEDED"].OrderID.String() }},
 	{name: "console-batches", role: "operator", address: at("/console/batches")},
 	{name: "console-reconcile", role: "operator", address: at("/console/reconcile")},
 	{name: "console-audit", role: "operator", address: at("/console/audit"), press: func(v *visitor) {

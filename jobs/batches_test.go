@@ -40,7 +40,7 @@ func TestABatchRunsByItself(t *testing.T) {
 	}
 	_, err := b.db.Exec(t.Context(), `UPDATE orders SET needs_review = true, review_reason = 'x'`)
 	require.NoError(t, err)
-	id, err := desk.Preview(t.Context(), who, operator.SettleReview, ids, "")
+	id, err := desk.Preview(t.Context(), who, operator.Wish{Action: operator.SettleReview, Objects: ids})
 	require.NoError(t, err)
 	require.NoError(t, desk.Confirm(t.Context(), who, id, "checked", 60))
 

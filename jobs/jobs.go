@@ -31,6 +31,7 @@ type Config struct {
 
 	Retention retention.Config // how long what has ended is kept
 	Alarms    Alarms
+	Monitor   time.Duration                                    // between two looks at the invariants; 0 means invariant.MonitorEvery
 	Step      func(ctx context.Context, batch uuid.UUID) error // carries on an operator's batch; nil dispatches none
 
 	Skew time.Duration // tests only: how far this process's clock is ahead
@@ -83,7 +84,7 @@ func New(pool *pgxpool.Pool, executor *operation.Executor, applier *payment.Appl
 		queues[queueMonitor] = river.QueueConfig{MaxWorkers: 1}
 	}
 	settings := &river.Config{
-		Queues: queues, Workers: workers, PeriodicJobs: monitoring(), Logger: cfg.Logger, Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(j.backdate)},
+		Queues: queues, Workers: workers, PeriodicJobs: monitoring(cfg.Monitor), Logger: cfg.Logger, Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(j.backdate)},
 		// A try is bounded by the operation's lease, not by River: a job that hangs is given up well before its row is due again.
 		JobTimeout: cfg.Lease / 2, RescueStuckJobsAfter: max(2*cfg.Lease, time.Minute),
 		// The row is due again anyway, so River need not insist.

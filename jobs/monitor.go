@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -41,8 +42,8 @@ func (w *monitorWorker) Work(ctx context.Context, job *river.Job[MonitorInvarian
 }
 
 // monitoring makes River's leader insert the job every so often, the first time at once.
-func monitoring() []*river.PeriodicJob {
-	return []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(invariant.MonitorEvery), func() (river.JobArgs, *river.InsertOpts) {
+func monitoring(every time.Duration) []*river.PeriodicJob {
+	return []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(cmp.Or(every, invariant.MonitorEvery)), func() (river.JobArgs, *river.InsertOpts) {
 		return MonitorInvariantsJob{}, &river.InsertOpts{Queue: queueMonitor, MaxAttempts: 1}
 	}, &river.PeriodicJobOpts{RunOnStart: true})}
 }

@@ -40,7 +40,7 @@ func TestWhoMayOpenWhat(t *testing.T) {
 		status int
 	}{
 		"/console": {account.Viewer, 200}, "/console/operations": {account.Viewer, 200}, "/console/payments": {account.Viewer, 200},
-		"/console/inbox": {account.Viewer, 200}, "/console/outbox": {account.Viewer, 200}, "/console/search": {account.Viewer, 200},
+		"/console/orders": {account.Viewer, 200}, "/console/inbox": {account.Viewer, 200}, "/console/outbox": {account.Viewer, 200}, "/console/search": {account.Viewer, 200},
 		"/console/intents/" + id + ".json": {account.Viewer, 200}, "/console/intents/" + id + ".txt": {account.Viewer, 200},
 		"/console/intents/" + id: {account.Viewer, 200}, "/go/" + id: {account.Viewer, 303}, "/console/nothing": {account.Viewer, 404},
 		"/console/river": {account.Operator, 200}, "/console/river/jobs/7": {account.Operator, 200}, "/console/river/api/jobs": {account.Operator, 200},

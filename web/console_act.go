@@ -217,21 +217,32 @@ func withDone(address string, id uuid.UUID) string {
 
 const localAudited = "audited"
 
-// auditRefusals writes into the audit that somebody sent a form of the console without the role for it. It stands before every rule
-// about roles, so that a new route can't forget it; a press has done it by itself.
+// auditRefusals writes into the audit that somebody sent a form of the console and was refused: without the role for it, without its
+// token, or with what makes no sense. It stands before every rule, so that a new route can't forget it; presses tell by themselves.
 func (h *Handlers) auditRefusals(c *fiber.Ctx) error {
 	err := c.Next()
-	who := currentUser(c)
-	if err == nil || c.Method() != fiber.MethodPost || fault.KindOf(err) != fault.Forbidden || who.ID == (account.ID{}) || h.Operator == nil {
+	if c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead {
 		return err
 	}
-	if audited, _ := c.Locals(localAudited).(bool); audited {
+	who, code := currentUser(c), refusal(c, err)
+	if audited, _ := c.Locals(localAudited).(bool); audited || code == "" || !who.Role.AtLeast(account.Shopper) || h.Operator == nil {
 		return err
 	}
-	e, _ := fault.Of(err)
-	failed := h.Operator.Refused(c.UserContext(), operator.Told{Actor: who, What: "tried", ObjectType: "address", Object: c.Path()}, e.Code)
+	failed := h.Operator.Refused(c.UserContext(), operator.Told{Actor: who, What: "tried", ObjectType: "address", Object: c.Path()}, code)
 	if failed != nil {
 		h.unread(c, "refusal", failed)
 	}
 	return err
+}
+
+// refusal is the code of an answer that refuses; "" for one that doesn't, or that is our fault.
+func refusal(c *fiber.Ctx, err error) string {
+	e, ok := fault.Of(err)
+	switch {
+	case ok && e.Kind != fault.Internal && e.Kind != fault.Unavailable:
+		return e.Code
+	case err == nil && c.Response().StatusCode() == fiber.StatusUnprocessableEntity:
+		return "VALIDATION_FAILED"
+	}
+	return ""
 }

@@ -74,15 +74,23 @@ func (h *Handlers) actFields(c *fiber.Ctx, m *actPage, o operator.Offer) error {
 		if f.Value = said.Ticket; o.Name == operator.SetTags {
 			f.Value = strings.Join(said.Tags, ", ")
 		}
-		m.Fields = []ui.Field{f}
+		m.Fields, m.Hidden = []ui.Field{f}, []ui.Hidden{{Name: "was", Value: f.Value}}
 	case operator.Snooze:
+		m.State, m.Subject = "", "" // what it replaces stands on the page it came from
 		m.Fields = []ui.Field{h.until(ctx, field("until", "until"))}
 	case operator.Assign:
+		m.State, m.Subject = "", ""
 		f := field("assignee", "assignee")
 		people, err := account.Staff(c.UserContext(), h.DB)
 		if err != nil {
 			return err
 		}
+		said, err := console.CaseOf(c.UserContext(), h.DB, uuid.MustParse(o.Judgement.Object))
+		if err != nil {
+			return err
+		}
+		f.Value = optional(said.AssigneeID)
+		m.Hidden = []ui.Hidden{{Name: "was", Value: f.Value}}
 		f.Options = []ui.Option{{Value: "", Label: i18n.T(ctx, "act.field.assignee.nobody")}}
 		for _, p := range people {
 			f.Options = append(f.Options, ui.Option{Value: p.ID.String(), Label: p.Email})
@@ -173,6 +181,10 @@ func wishModel(ctx context.Context, action, sum string, evidence *string) (list 
 func (h *Handlers) actInput(c *fiber.Ctx, name operator.Name) (in operator.Input, broken []fault.Field) {
 	wrong := func(field, rule string) {
 		broken = append(broken, fault.Field{Field: field, Rule: rule, Message: "can't be read"})
+	}
+	if args := c.Request().PostArgs(); args.Has("was") && (name == operator.Assign || name == operator.SetTicket || name == operator.SetTags) {
+		was := c.FormValue("was")
+		in.Was = &was
 	}
 	switch name { //nolint:exhaustive // the others ask for nothing more
 	case operator.Refund:

@@ -118,6 +118,9 @@ func (h *Handlers) actables(c *fiber.Ctx, in console.Intent) (list []actable, er
 	for _, a := range approvals {
 		add("approval", a.String())
 	}
+	if id := personalID(in); id != uuid.Nil {
+		add("intent", id.String())
+	}
 	add("operation", operations...)
 	add("payment", payments...)
 	add("event", events...)
@@ -161,7 +164,7 @@ func (h *Handlers) caseModel(c *fiber.Ctx, id uuid.UUID, back string) (m view.Ca
 	}
 	who := currentUser(c)
 	m = view.CaseModel{
-		Object: id.String(), Assignee: said.Assignee, Mine: said.AssigneeID.Valid && said.AssigneeID.UUID == who.ID, Ticket: said.Ticket, Tags: said.Tags,
+		Object: id.String(), Assignee: said.Assignee, AssigneeID: optional(said.AssigneeID), Mine: said.AssigneeID.Valid && said.AssigneeID.UUID == who.ID, Ticket: said.Ticket, Tags: said.Tags,
 		SnoozedUntil: orZero(said.SnoozedUntil), Allowed: who.Role.AtLeast(account.Support), Role: string(account.Support), Me: who.ID.String(),
 		CSRF: h.csrfToken(c), Return: back, Keys: map[string]string{},
 	}

@@ -258,3 +258,27 @@ func TestC38_ManyAtOnce(t *testing.T) {
 		"csrf": {f.token()}, "queue": {"stuck_operations"}, "action": {"recover"}, "all": {"1"},
 	}).Status)
 }
+
+// What somebody else wrote since the form was made isn't overwritten unseen: the page comes back with what it says now.
+func TestAStaleCaseFormComesBackWithWhatIsTrueNow(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	order := f.sold("key-1")
+	ann, bob := f.as(account.Support), f.as(account.Support)
+	address := "/console/act/tag/" + order
+	hers, his := ann.actForm(address), bob.actForm(address)
+	hers.Set("tags", "vip")
+	his.Set("tags", "late")
+	done(t, ann.post(address, hers))
+	a := bob.post(address, his)
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.page(t).Find(testID("refused")).Text(), "Somebody else has changed it")
+	require.Equal(t, "vip", a.page(t).Find(testID("field-tags")).AttrOr("value", ""))
+	again := a.form(t, address)
+	again.Set("tags", "vip, late")
+	done(t, bob.post(address, again))
+	require.Equal(t, 1, f.count(`SELECT count(*) FROM cases WHERE tags = '{late,vip}'`))
+	mine := bob.get("/console/intents/"+order, "").form(t, "/console/act/assign/"+order)
+	done(t, ann.post("/console/act/assign/"+order, ann.get("/console/intents/"+order, "").form(t, "/console/act/assign/"+order)))
+	require.Equal(t, http.StatusConflict, bob.post("/console/act/assign/"+order, mine).Status, "she has taken it on already")
+}

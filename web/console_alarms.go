@@ -82,6 +82,7 @@ func (h *Handlers) consoleAlarmAnswer(c *fiber.Ctx) error {
 	if what != operator.Acknowledge && what != operator.Silence {
 		return fault.Missing("answer")
 	}
+	c.Locals(localAudited, true)
 	_, err = h.Operator.Press(c.UserContext(), operator.Press{
 		Actor: currentUser(c), Action: what, Object: c.Params("name"), Key: press, Reason: c.FormValue("reason"),
 		Input: operator.Input{For: length},

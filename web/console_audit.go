@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -21,14 +23,11 @@ func (h *Handlers) consoleAudit(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	zone := i18n.From(h.speak(c)).Zone
 	f := view.AuditFilter{
 		Person: values.Get("person"), Action: values.Get("action"), Object: values.Get("object"), Outcome: values.Get("outcome"), From: values.Get("from"),
 		To: values.Get("to"), Limit: values.Get("limit"),
 	}
-	q := console.AuditQuery{
-		Person: f.Person, Action: f.Action, Object: f.Object, Outcome: f.Outcome, From: f.From, To: f.To, Cursor: values.Get("cursor"), Limit: f.Limit, Zone: zone,
-	}
+	q := auditQuery(values, i18n.From(h.speak(c)).Zone)
 	switch values.Get("format") {
 	case "":
 	case "csv":
@@ -57,12 +56,19 @@ func (h *Handlers) consoleAudit(c *fiber.Ctx) error {
 	return h.render(c, fiber.StatusOK, view.Audit(p, m))
 }
 
+func auditQuery(v url.Values, zone *time.Location) console.AuditQuery {
+	return console.AuditQuery{
+		Person: v.Get("person"), Action: v.Get("action"), Object: v.Get("object"), Outcome: v.Get("outcome"), From: v.Get("from"), To: v.Get("to"),
+		Cursor: v.Get("cursor"), Limit: v.Get("limit"), Zone: zone,
+	}
+}
+
 // auditActions are what the filter offers: the table of actions, and what else is told.
 func auditActions() (names []string) {
 	for _, k := range operator.Kinds() {
 		names = append(names, string(k.Name))
 	}
-	return append(names, "batch", "batch_pause", "batch_resume", "batch_stop", "export", "tried")
+	return append(names, "batch", "batch_preview", "batch_pause", "batch_resume", "batch_stop", "drill", "export", "job_pages", "sign_in", "tried", "view_save", "view_remove")
 }
 
 func auditLine(l console.AuditLine) view.AuditLine {

@@ -14,6 +14,7 @@ import (
 	"onefold/components/path"
 	"onefold/domain/account"
 	"onefold/domain/fault"
+	"onefold/domain/operator"
 )
 
 // Drills are rehearsals of what goes wrong, run live against this shop and its simulator.
@@ -152,9 +153,18 @@ func (h *Handlers) consoleDrillStart(c *fiber.Ctx) error {
 		ID: uuid.NewSHA1(user.ID, []byte(press)).String(), Name: strings.Clone(name), By: account.MaskEmail(user.Email), At: h.Now(),
 	}}
 	id, fresh := h.drills.start(run)
-	if fresh {
-		go h.drill(run)
+	told := operator.Told{Actor: user, What: "drill", ObjectType: "drill", Object: id, Detail: map[string]any{"drill": run.shown.Name}}
+	if !fresh {
+		if err := h.Operator.Repeated(c.UserContext(), told); err != nil {
+			return err
+		}
+		return redirect(c, path.ConsoleDrill(id))
 	}
+	if err := h.Operator.Tell(c.UserContext(), told); err != nil { // what isn't in the audit isn't done
+		run.end(DrillResult{Error: "the audit can't be written"})
+		return err
+	}
+	go h.drill(run)
 	return redirect(c, path.ConsoleDrill(id))
 }
 

@@ -20,7 +20,7 @@ import (
 func (h *Handlers) consolePage(c *fiber.Ctx, section string) (layout.ConsolePage, []console.Queue) {
 	p, ctx := h.consoleFrame(c), c.UserContext()
 	p.Section, p.At, p.Streamed = section, h.Now(), true
-	p.Fresh = h.freshOf(p.Return, p.At.UTC().Format(time.RFC3339Nano)) != nil
+	p.Since = sinceOf(c)
 	if strings.HasPrefix(p.Return, path.Console()+"/") {
 		p.Savable = p.Return
 	}
@@ -80,6 +80,7 @@ func sections() []section {
 	return []section{
 		{"data", "operations", "layers", path.ConsoleOperations(), "n", account.Viewer},
 		{"data", "payments", "card", path.ConsolePayments(), "p", account.Viewer},
+		{"data", "orders", "receipt", path.ConsoleOrders(), "", account.Viewer},
 		{"data", "inbox", "inbox", path.ConsoleInbox(), "i", account.Viewer},
 		{"data", "outbox", "outbox", path.ConsoleOutbox(), "b", account.Viewer},
 		{"data", "river", "jobs", path.ConsoleRiver(), "", account.Operator},

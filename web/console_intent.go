@@ -37,6 +37,14 @@ func (h *Handlers) consoleIntent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	personal, until, err := console.Reveal(c.UserContext(), h.DB, currentUser(c).ID, personalID(in))
+	if err != nil {
+		return err
+	}
+	m.Personal.Until = until
+	for _, f := range personal {
+		m.Personal.Fields = append(m.Personal.Fields, view.PersonalField(f))
+	}
 	m.Actions, m.NoteForm = view.Actions(acts), view.NoteForm(acts.Case)
 	return h.render(c, fiber.StatusOK, view.Intent(p, m))
 }
@@ -107,6 +115,17 @@ func intentID(in console.Intent) uuid.UUID {
 		return in.Root.ID
 	}
 	return in.Lead.ID
+}
+
+// personalID is the order or enquiry whose personal data is masked; Nil if there is none.
+func personalID(in console.Intent) uuid.UUID {
+	switch {
+	case in.Order != nil:
+		return in.Order.ID
+	case in.Lead != nil:
+		return in.Lead.ID
+	}
+	return uuid.Nil
 }
 
 func madeAt(in console.Intent) time.Time {

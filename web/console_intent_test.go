@@ -163,7 +163,7 @@ func TestNothingShownIsMarkup(t *testing.T) {
 	}
 	v := f.as(account.Viewer)
 	for _, address := range []string{
-		"/console", "/console/operations", "/console/payments", "/console/inbox", "/console/outbox", "/console/intents/" + id,
+		"/console", "/console/operations", "/console/payments", "/console/orders", "/console/inbox", "/console/outbox", "/console/intents/" + id,
 		"/console/search?q=" + url.QueryEscape(evil+"x"), "/console/operations?state=" + url.QueryEscape(evil), "/console/nothing/" + url.PathEscape(evil),
 		"/console/sign-in?return=" + url.QueryEscape(evil),
 	} {

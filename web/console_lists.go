@@ -77,10 +77,36 @@ func (h *Handlers) consolePayments(c *fiber.Ctx) error {
 	for _, r := range list.Rows {
 		m.Rows = append(m.Rows, view.PaymentRow{
 			ID: r.ID.String(), OrderID: r.OrderID.String(), Order: number(&r.OrderNumber), Attempt: r.Attempt, State: string(r.Status),
-			Amount: r.Amount.String(), Provider: r.Provider, ProviderRef: r.ProviderPaymentID, UpdatedAt: r.UpdatedAt,
+			Amount: r.Amount.Listed(h.lang(c)), Provider: r.Provider, ProviderRef: r.ProviderPaymentID, UpdatedAt: r.UpdatedAt,
 		})
 	}
 	return h.render(c, fiber.StatusOK, view.Payments(p, m))
+}
+
+// consoleOrders: GET /console/orders.
+func (h *Handlers) consoleOrders(c *fiber.Ctx) error {
+	q, err := listQuery(c, "format")
+	if err != nil {
+		return err
+	}
+	if c.Query("format") != "" {
+		return exported(h, c, "orders", q, console.Orders, orderNames, orderCells)
+	}
+	list, err := console.Orders(c.UserContext(), h.DB, q)
+	if err != nil {
+		return badAddress(err)
+	}
+	p, _ := h.consolePage(c, "orders")
+	m := view.OrdersModel{
+		Filter: filterOf(q, append(console.OrderStates(), console.OrderViews()...), nil, nil), Pager: pager(path.ConsoleOrders(), q, list.Newer, list.Older),
+	}
+	for _, r := range list.Rows {
+		m.Rows = append(m.Rows, view.OrderRow{
+			ID: r.ID.String(), Number: number(&r.Number), State: string(r.Status), Review: r.ReviewReason, Email: r.Email, Total: r.Total.Listed(h.lang(c)),
+			Units: r.Units, CreatedAt: r.CreatedAt,
+		})
+	}
+	return h.render(c, fiber.StatusOK, view.Orders(p, m))
 }
 
 // consoleInbox: GET /console/inbox.
@@ -170,6 +196,14 @@ var paymentNames = []string{"id", "order_id", "order", "attempt", "state", "amou
 func paymentCells(o console.Payment) []string {
 	return []string{
 		o.ID.String(), o.OrderID.String(), number(&o.OrderNumber), strconv.Itoa(o.Attempt), string(o.Status), o.Amount.Decimal(), o.Refunded.Decimal(), o.Amount.Currency, o.Provider, o.ProviderPaymentID, o.FailureCode, stamp(&o.CreatedAt), stamp(&o.UpdatedAt),
+	}
+}
+
+var orderNames = []string{"id", "order", "state", "review", "email", "total", "currency", "units", "created", "paid", "fulfilled", "closed"} //nolint:gochecknoglobals // a table
+
+func orderCells(o console.OrderRow) []string {
+	return []string{
+		o.ID.String(), number(&o.Number), string(o.Status), o.ReviewReason, o.Email, o.Total.Decimal(), o.Total.Currency, strconv.Itoa(o.Units), stamp(&o.CreatedAt), stamp(o.PaidAt), stamp(o.FulfilledAt), stamp(o.ClosedAt),
 	}
 }
 

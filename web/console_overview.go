@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -128,6 +129,7 @@ func chartModels(c alarm.Charts) []view.Chart {
 	}
 	operations := view.Chart{Name: "operations", Stack: true, Lines: lines(c, alarm.Operations, "completed good", "replayed first", "refused warn", "failed bad")}
 	payments := view.Chart{Name: "payments", Stack: true, Lines: lines(c, alarm.Payments, "succeeded good", "unknown unknown", "canceled neutral", "failed bad")}
+	payments.Parts = providerParts(c, payments.Lines)
 	latency := view.Chart{Name: "latency", Lines: []view.Line{
 		{Label: "p50", Look: "s1", Points: c.Percentile(.5)}, {Label: "p95", Look: "s2", Points: c.Percentile(.95)}, {Label: "p99", Look: "s3", Points: c.Percentile(.99)},
 	}}
@@ -147,6 +149,26 @@ func chartModels(c alarm.Charts) []view.Chart {
 	return all
 }
 
+// providerParts are the totals of each provider that had a result.
+func providerParts(c alarm.Charts, results []view.Line) (parts []view.Part) {
+	for _, label := range c.Labels(alarm.Providers) {
+		name, _, _ := strings.Cut(label, "/")
+		if n := len(parts); n > 0 && parts[n-1].Name == name {
+			continue
+		}
+		p := view.Part{Name: name}
+		for _, r := range results {
+			p.Totals = append(p.Totals, total(c, alarm.Providers, name+"/"+r.Label))
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func total(c alarm.Charts, series, label string) string {
+	return strconv.FormatFloat(c.Total(series, label), 'f', 0, 64)
+}
+
 // lines reads "label look" for each.
 func lines(c alarm.Charts, series string, labels ...string) (list []view.Line) {
 	for _, l := range labels {
@@ -156,7 +178,7 @@ func lines(c alarm.Charts, series string, labels ...string) (list []view.Line) {
 		for i, n := range c.Of(series, line.Label) {
 			line.Points[i] = n / c.Step.Minutes()
 		}
-		line.Total = strconv.FormatFloat(c.Total(series, line.Label), 'f', 0, 64)
+		line.Total = total(c, series, line.Label)
 		list = append(list, line)
 	}
 	return list

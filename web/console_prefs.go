@@ -43,6 +43,7 @@ func zones() []string {
 
 // consolePrefsSave: POST /console/prefs changes the fields that the form names and leaves the others.
 func (h *Handlers) consolePrefsSave(c *fiber.Ctx) error {
+	c.Locals(localAudited, true) // what somebody likes isn't told, nor what is mistyped
 	changes := map[string]string{}
 	for _, name := range []string{"lang", "zone", "clock", "density", "theme", "refresh", "keys"} {
 		if args := c.Request().PostArgs(); args.Has(name) {
@@ -94,7 +95,7 @@ func (h *Handlers) consoleViews(c *fiber.Ctx) error {
 // consoleViewSave: POST /console/views; the same name again replaces the view.
 func (h *Handlers) consoleViewSave(c *fiber.Ctx) error {
 	address := c.FormValue("address")
-	err := account.SaveView(c.UserContext(), h.DB, currentUser(c).ID, c.FormValue("name"), address, c.FormValue("shared") == "true")
+	err := h.Operator.SaveView(c.UserContext(), currentUser(c), c.FormValue("name"), address, c.FormValue("shared") == "true")
 	if err != nil {
 		return badAddress(err)
 	}
@@ -107,7 +108,7 @@ func (h *Handlers) consoleViewRemove(c *fiber.Ctx) error {
 	if err != nil {
 		return fault.Missing("view")
 	}
-	if err := account.RemoveView(c.UserContext(), h.DB, currentUser(c).ID, id); err != nil {
+	if err := h.Operator.RemoveView(c.UserContext(), currentUser(c), id); err != nil {
 		return err
 	}
 	return redirect(c, path.ConsoleViews())

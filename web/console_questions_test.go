@@ -185,6 +185,32 @@ func TestQuestion_WhatHappensNextAndWhen(t *testing.T) {
 	require.Equal(t, 1, doc.Find(testID("now")).Length())
 }
 
+func TestQuestion_IsItSafeToPress(t *testing.T) {
+	t.Parallel()
+	f := listening(t)
+	f.provider.OnCreate = func(context.Context, int, provider.CreatePayment, paymenttest.Book) (provider.Payment, error) {
+		return provider.Payment{}, provider.Errorf(provider.Unknown, "no answer")
+	}
+	id := f.placed("safe?")
+	operator := f.as(account.Operator)
+	doc := operator.asks("safe?")
+	for name, want := range map[string][]string{
+		"reconcile":    {"SAFE", "lookup_first", "act"},
+		"cancel_order": {"WAIT", "payment_unknown", ""},
+		"refund":       {"UNSAFE", "no_money", ""},
+		"resend_mail":  {"UNSAFE", "not_paid", ""},
+	} {
+		verdict, button := doc.Find(testID("verdict-"+name)), doc.Find(testID("act-"+name))
+		require.Equal(t, 1, verdict.Length(), name)
+		require.Equal(t, want[0], verdict.AttrOr("data-verdict", ""), name)
+		require.Equal(t, want[1], verdict.AttrOr("data-guard", ""), name)
+		require.NotEmpty(t, strings.TrimSpace(verdict.Find(".guard-words").Text()), name)
+		require.Equal(t, want[2] == "", button.AttrOr("aria-disabled", "") == "true", name)
+	}
+	require.Equal(t, http.StatusConflict, operator.press("cancel_order", id).Status, "the server says so, too")
+	require.Equal(t, 1, f.count(`SELECT count(*) FROM orders WHERE status = 'AWAITING_PAYMENT'`))
+}
+
 func TestQuestion_WhatCanBeRefunded(t *testing.T) {
 	t.Parallel()
 	f := listening(t)

@@ -31,6 +31,7 @@ func (h *Handlers) riverGuard(c *fiber.Ctx) error {
 	err := h.mayChangeJobs(c, user, call)
 	h.Logger.LogAttrs(c.UserContext(), slog.LevelWarn, "job pages change", slog.String("user_id", user.ID.String()),
 		slog.String("role", string(user.Role)), slog.String("call", call), slog.Bool("allowed", err == nil))
+	c.Locals(localAudited, true)
 	told := operator.Told{Actor: user, What: "job_pages", ObjectType: "job", Object: call + " " + firstJobs(c.BodyRaw())}
 	if err != nil {
 		if err := h.Operator.Refused(c.UserContext(), told, err.Code); err != nil {

@@ -34,6 +34,7 @@ const (
 type news struct {
 	queues []layout.RailItem
 	firing []layout.Firing
+	none   bool // nothing can be read: pages that say "live" would lie
 }
 
 // listener is one open page; over is closed when a newer page of the same browser needs its place.
@@ -97,7 +98,9 @@ func (s *streams) remove(page *listener) {
 func (s *streams) tell(n news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = &n
+	if s.last = &n; n.none {
+		s.last = nil
+	}
 	for _, page := range s.pages {
 		select {
 		case <-page.news:
@@ -112,19 +115,23 @@ func (h *Handlers) consoleStream(c *fiber.Ctx) error {
 	browser, _ := c.Locals(localBrowser).(string)
 	page := h.streams.join(strings.Clone(browser), h.poll)
 	locale, section := h.locale(c), strings.Clone(c.Query("section"))
-	list := h.freshOf(strings.Clone(c.Query("list")), c.Query("since"))
+	list := h.freshOf(strings.Clone(c.Query("list")), reader{me: currentUser(c).ID, zone: locale.Zone})
+	since, err := time.Parse(time.RFC3339Nano, c.Query("since"))
+	if err != nil {
+		list = nil
+	}
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set("X-Accel-Buffering", "no")
 	c.Response().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer h.streams.leave(page)
-		h.stream(w, page, locale, section, list)
+		h.stream(w, page, locale, section, list, since)
 	})
 	return nil
 }
 
 // stream writes what is new until the browser leaves, its place or its time is over, or the process ends.
-func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, section string, list *fresh) {
+func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, section string, list *fresh, since time.Time) {
 	ping, life := time.NewTicker(streamPing), time.NewTimer(cmp.Or(h.StreamLife, streamLife))
 	look := time.NewTicker(streamFresh)
 	defer look.Stop()
@@ -157,6 +164,9 @@ func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, s
 		case <-ping.C:
 			_, _ = w.WriteString(": ping\n\n")
 		case n := <-page.news:
+			if n.none {
+				return
+			}
 			out := say(view.News(section, n.queues, n.firing))
 			if !bytes.Equal(out.Bytes(), said) {
 				said = out.Bytes()
@@ -166,7 +176,7 @@ func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, s
 			if list == nil {
 				continue
 			}
-			if n := list.said(context.Background()); n != nil && *n != told {
+			if n := list.said(context.Background(), since); n != nil && *n != told {
 				told = *n
 				out := say(view.ListNews(told))
 				send(out.String())
@@ -175,14 +185,20 @@ func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, s
 	}
 }
 
-// poll reads the numbers for all open pages until ctx ends.
+// poll reads the numbers for all open pages until ctx ends. When they can't be read twice, the pages are let go: they say so, and
+// come again until they are let in.
 func (h *Handlers) poll(ctx context.Context) {
 	pause := time.NewTicker(streamPoll)
 	defer pause.Stop()
+	failed := 0
 	for {
 		if n, err := h.readNews(ctx); err == nil {
+			failed = 0
 			h.streams.tell(n)
 		} else if ctx.Err() == nil {
+			if failed++; failed > 1 {
+				h.streams.tell(news{none: true})
+			}
 			h.Logger.LogAttrs(ctx, slog.LevelWarn, "news not read", slog.String("error", err.Error()))
 		}
 		select {

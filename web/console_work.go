@@ -31,6 +31,16 @@ func addressQuery(c *fiber.Ctx, known ...string) (url.Values, error) {
 	return values, nil
 }
 
+// knows refuses an address with a parameter that its page doesn't know: it would show something else than was asked for.
+func knows(parameters ...string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if _, err := addressQuery(c, parameters...); err != nil {
+			return err
+		}
+		return c.Next()
+	}
+}
+
 // consoleWork: GET /console/work/{queue}. ?group=1 counts by cause, ?format=csv is the whole filter as a table.
 func (h *Handlers) consoleWork(c *fiber.Ctx) error {
 	values, err := addressQuery(c, "state", "type", "error", "assignee", "tag", "cursor", "limit", "group", "format")
@@ -38,10 +48,7 @@ func (h *Handlers) consoleWork(c *fiber.Ctx) error {
 		return err
 	}
 	name := c.Params("queue")
-	q := console.WorkQuery{
-		State: values.Get("state"), Type: values.Get("type"), Error: values.Get("error"), Assignee: values.Get("assignee"), Tag: values.Get("tag"),
-		Cursor: values.Get("cursor"), Limit: values.Get("limit"), Me: currentUser(c).ID,
-	}
+	q := workQuery(values, currentUser(c).ID)
 	switch format := values.Get("format"); {
 	case format == "csv":
 		return h.workCSV(c, name, q)
@@ -67,15 +74,21 @@ func (h *Handlers) consoleWork(c *fiber.Ctx) error {
 	return h.render(c, fiber.StatusOK, view.Work(p, m))
 }
 
+func workQuery(v url.Values, me uuid.UUID) console.WorkQuery {
+	return console.WorkQuery{
+		State: v.Get("state"), Type: v.Get("type"), Error: v.Get("error"), Assignee: v.Get("assignee"), Tag: v.Get("tag"), Cursor: v.Get("cursor"),
+		Limit: v.Get("limit"), Me: me,
+	}
+}
+
 func (h *Handlers) workModel(c *fiber.Ctx, name string, q console.WorkQuery, grouped bool) (view.WorkModel, error) {
 	m := view.WorkModel{
 		Queue: name, CSRF: h.csrfToken(c), States: console.WorkStates(name), Grouped: grouped,
 		Filter: view.WorkFilter{State: q.State, Type: q.Type, Error: q.Error, Assignee: q.Assignee, Tag: q.Tag, Limit: q.Limit},
 	}
-	for _, k := range operator.Kinds() {
-		if k.Bulk && slices.Contains(console.WorkActions(name), string(k.Name)) {
-			m.Bulk = append(m.Bulk, view.BulkAction{Name: string(k.Name), Allowed: currentUser(c).Role.AtLeast(k.Role), Role: string(k.Role)})
-		}
+	var err error
+	if m.Bulk, err = h.bulkActions(c, name); err != nil {
+		return m, err
 	}
 	if grouped {
 		groups, err := console.WorkGroups(c.UserContext(), h.DB, name, q)
@@ -143,11 +156,11 @@ func (h *Handlers) workRows(c *fiber.Ctx, name string, items []console.WorkItem)
 
 func workRow(ctx context.Context, i console.WorkItem) view.WorkRow {
 	r := view.WorkRow{
-		ID: i.ID, Kind: i.Kind, URL: workURL(i), Label: i.Label, State: i.State, OrderID: optional(i.OrderID), Order: number(i.OrderNumber), At: i.At,
+		ID: i.ID, Key: i.Key.String(), Kind: i.Kind, URL: workURL(i), Label: i.Label, State: i.State, OrderID: optional(i.OrderID), Order: number(i.OrderNumber), At: i.At,
 		NextAt: orZero(i.NextAt), Attempts: i.Attempts, Said: i.Said, Who: i.Who, Assignee: i.Assignee, Ticket: i.Ticket, Tags: i.Tags,
 	}
 	if i.Amount != nil {
-		r.Amount = i.Amount.String()
+		r.Amount = i.Amount.Listed(string(i18n.From(ctx).Lang))
 	}
 	if i.Kind == "operation" && i.State == "PROCESSING" {
 		r.Lease = leaseOf(ctx, i)

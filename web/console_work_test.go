@@ -101,7 +101,7 @@ func TestAFilterIsExportedAndTheAuditKnows(t *testing.T) {
 	f.write(`UPDATE orders SET needs_review = true, review_reason = '=HYPERLINK("x")' WHERE id = $1`, order)
 	v := f.as(account.Viewer)
 	for address, rows := range map[string]int{
-		"/console/operations?format=csv&type=CREATE_ORDER": 2, "/console/payments?format=csv&state=SUCCEEDED": 1, "/console/inbox?format=csv": 1,
+		"/console/operations?format=csv&type=CREATE_ORDER": 2, "/console/payments?format=csv&state=SUCCEEDED": 1, "/console/orders?format=csv&state=FULFILLED": 1, "/console/inbox?format=csv": 1,
 		"/console/outbox?format=csv&type=ORDER_PAID": 1, "/console/work/orders_in_review?format=csv": 1,
 	} {
 		a := v.get(address, "")
@@ -114,10 +114,10 @@ func TestAFilterIsExportedAndTheAuditKnows(t *testing.T) {
 			require.False(t, strings.HasPrefix(cell, "="), "no formula: %s", cell)
 		}
 	}
-	require.Equal(t, 5, f.count(`SELECT count(*) FROM audit_actions WHERE action = 'export' AND outcome = 'DONE'`))
+	require.Equal(t, 6, f.count(`SELECT count(*) FROM audit_actions WHERE action = 'export' AND outcome = 'DONE'`))
 	require.Equal(t, http.StatusBadRequest, v.get("/console/payments?format=xls", "").Status)
 	a := v.get("/console/audit?format=csv&action=export", "")
-	require.Equal(t, 7, strings.Count(a.Body, "\n")+1, "five and its own line, under the names")
+	require.Equal(t, 8, strings.Count(a.Body, "\n")+1, "six and its own line, under the names")
 }
 
 func TestTheAuditTellsWhoDidWhatToWhichRow(t *testing.T) {

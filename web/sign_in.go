@@ -10,6 +10,7 @@ import (
 	"onefold/domain/account"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
+	"onefold/domain/operator"
 )
 
 // signInPage: GET /sign-in.
@@ -48,6 +49,11 @@ func (h *Handlers) enter(c *fiber.Ctx, floor account.Role) (status int, err erro
 	former := c.Cookies(h.cookieName(cookieSession))
 	if err := h.signInAs(c, u); err != nil {
 		return 0, err
+	}
+	if u.Role.Staff() {
+		if err := h.Operator.Tell(ctx, operator.Told{Actor: u, What: "sign_in", ObjectType: "user", Object: u.ID.String()}); err != nil {
+			return 0, err
+		}
 	}
 	if guest.Role == account.Guest {
 		if err := checkout.Adopt(ctx, h.DB, guest.ID, u.ID); err != nil {

@@ -18,6 +18,7 @@ import (
 type alerting struct {
 	AlarmLimits  map[string]string `name:"alarm-limits" env:"ONEFOLD_ALARM_LIMITS" placeholder:"unknown_payments=15m;…" help:"Other limits than those of the help page: a duration for an age, a number for a count."`
 	AlarmEvery   time.Duration     `name:"alarm-every" env:"ONEFOLD_ALARM_EVERY" default:"15s" help:"Pause between two looks at the alarms."`
+	MonitorEvery time.Duration     `name:"monitor-every" env:"ONEFOLD_MONITOR_EVERY" default:"1m" help:"Pause between two looks at the invariants."`
 	AlertWebhook string            `name:"alert-webhook" env:"ONEFOLD_ALERT_WEBHOOK" placeholder:"https://…" help:"Gets one JSON POST for every alarm that fires or recovers."`
 	AlertMail    string            `name:"alert-mail" env:"ONEFOLD_ALERT_MAIL" help:"Address that gets a mail for every alarm that fires or recovers."`
 }
@@ -30,6 +31,9 @@ func (a alerting) limits() (alarm.Limits, error) {
 	}
 	if a.AlarmEvery < time.Second {
 		return nil, errors.New("--alarm-every (ONEFOLD_ALARM_EVERY) must be at least 1s")
+	}
+	if a.MonitorEvery < time.Second {
+		return nil, errors.New("--monitor-every (ONEFOLD_MONITOR_EVERY) must be at least 1s")
 	}
 	if a.AlertWebhook != "" {
 		if u, err := url.Parse(a.AlertWebhook); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

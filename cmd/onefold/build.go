@@ -117,7 +117,7 @@ func (s *server) newJobs() (*jobs.Jobs, error) {
 		return nil, err
 	}
 	return jobs.New(s.work, executor, applier, jobs.Config{
-		Alarms: alarms, Step: s.desk.Step,
+		Alarms: alarms, Monitor: s.cfg.MonitorEvery, Step: s.desk.Step,
 		Lease: s.cfg.Lease, Workers: s.cfg.Workers, Expire: s.cfg.OrderTTL, Logger: s.log, Retention: kept, Skew: crash.Skew(),
 	})
 }

@@ -38,6 +38,7 @@ type ActionsModel struct {
 type CaseModel struct {
 	Object       string
 	Assignee     string
+	AssigneeID   string
 	Mine         bool // it is the person's own
 	Ticket       string
 	TicketURL    string // if the ticket is an address

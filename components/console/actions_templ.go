@@ -1003,7 +1003,7 @@ func caseBox(m CaseModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.PostForm(ui.Form{Action: path.ConsoleAct("assign", m.Object), CSRF: m.CSRF, Hidden: []ui.Hidden{{Name: "key", Value: m.Keys["mine"]}, {Name: "return", Value: m.Return}, {Name: "assignee", Value: m.Me}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.PostForm(ui.Form{Action: path.ConsoleAct("assign", m.Object), CSRF: m.CSRF, Hidden: []ui.Hidden{{Name: "key", Value: m.Keys["mine"]}, {Name: "return", Value: m.Return}, {Name: "assignee", Value: m.Me}, {Name: "was", Value: m.AssigneeID}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -12,6 +12,7 @@ import (
 type BatchRow struct {
 	ID                           string
 	Action, By, Filter           string
+	Input                        string // to whom, until when: in words
 	Status                       string
 	Total, Done, Skipped, Bad    int
 	CreatedAt, Started, Finished time.Time
@@ -29,6 +30,7 @@ type BatchModel struct {
 	ReasonError  string
 	CountText    string
 	CountError   string
+	InputError   string
 	Reason       string // with which it was confirmed
 	RetryOf      string
 	Sums         []Sum    // what waits, by state
@@ -61,6 +63,14 @@ func (m BatchModel) every() int {
 func (m BatchModel) finished() int { return m.Done + m.Skipped + m.Bad }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// stateWord is a state that only cases have in words; the others are shown as codes.
+func stateWord(ctx context.Context, state string) string {
+	if key := "batch.state." + state; i18n.Has(key) {
+		return i18n.T(ctx, key)
+	}
+	return state
+}
 
 // why says in words why a thing was skipped or failed: a guard, or an error's code.
 func why(ctx context.Context, code string) string {

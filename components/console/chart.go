@@ -14,6 +14,7 @@ type Chart struct {
 	Step  time.Duration
 	Lines []Line
 	Stack bool // bars upon each other; else lines
+	Parts []Part
 	Empty bool // nothing was counted in the whole range
 }
 
@@ -23,6 +24,12 @@ type Line struct {
 	Look   string // class: "good", "warn", "bad", "unknown", "first", "second", "third"
 	Points []float64
 	Total  string // shown in the legend; empty shows none
+}
+
+// Part is what of a chart's totals comes from one source.
+type Part struct {
+	Name   string
+	Totals []string // of each line
 }
 
 // The drawing's own units: it is stretched to the room there is, so text stands beside it, not in it.

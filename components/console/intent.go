@@ -37,7 +37,17 @@ type IntentModel struct {
 	// Places for what others show; nil shows nothing.
 	Actions  templ.Component // what may be done, and whether it is safe
 	NoteForm templ.Component // below the notes
+	Personal Personal        // what is masked elsewhere; no fields unless this person asked to see it
 }
+
+// Personal is what masks hide.
+type Personal struct {
+	Until  time.Time
+	Fields []PersonalField
+}
+
+// PersonalField is one of it: email, name, address, recipient, message, license.
+type PersonalField struct{ Name, Value string }
 
 // Money is where the money is, and what both sides say of each payment.
 type Money struct {

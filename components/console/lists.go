@@ -57,6 +57,25 @@ type PaymentRow struct {
 	UpdatedAt   time.Time
 }
 
+// OrdersModel is a page of orders, newest first.
+type OrdersModel struct {
+	Filter Filter
+	Rows   []OrderRow
+	Pager  ui.Pager
+}
+
+// OrderRow is one order.
+type OrderRow struct {
+	ID        string
+	Number    string
+	State     string
+	Review    string // why it is under review; empty if it isn't
+	Email     string // masked
+	Total     string // formatted with its code
+	Units     int
+	CreatedAt time.Time
+}
+
 // InboxModel is a page of what came from outside, newest first.
 type InboxModel struct {
 	Filter Filter

@@ -851,7 +851,7 @@ func Error(p layout.ConsolePage, m ErrorModel) templ.Component {
 	})
 }
 
-// Refused is the door closed: for somebody who may not enter the console.
+// Refused is the door closed: for somebody who may not enter the console, or whom nobody can tell while the database is away.
 func Refused(p layout.Page, m ErrorModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -919,7 +919,12 @@ func Refused(p layout.Page, m ErrorModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.User.Email != "" {
+			if m.Retry != "" {
+				templ_7745c5c3_Err = ui.LinkButton(m.Retry, i18n.T(ctx, "error.retry"), "primary", "retry").Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else if p.User.Email != "" {
 				templ_7745c5c3_Err = ui.LinkButton(path.ConsoleSignIn(), i18n.T(ctx, "sign_in.other"), "primary", "sign-in-other").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -946,7 +951,7 @@ func Refused(p layout.Page, m ErrorModel) templ.Component {
 				var templ_7745c5c3_Var43 string
 				templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "error.reference"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/console/search.templ`, Line: 216, Col: 52}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/console/search.templ`, Line: 218, Col: 52}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 				if templ_7745c5c3_Err != nil {

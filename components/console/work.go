@@ -35,11 +35,13 @@ type BulkAction struct {
 	Name    string
 	Allowed bool
 	Role    string
+	Choice  ui.Field // what it needs to know besides; one without options: nothing
 }
 
 // WorkRow is a thing that waits.
 type WorkRow struct {
 	ID       string
+	Key      string // by which a bulk form names it
 	Kind     string
 	URL      string
 	Label    string
@@ -143,11 +145,8 @@ func tries(kind string) string {
 	return "work.tries"
 }
 
-func workColumns(ctx context.Context, m WorkModel) (list []ui.Column) {
-	if len(m.Bulk) > 0 {
-		list = append(list, ui.Column{Label: i18n.T(ctx, "bulk.column")})
-	}
-	return append(list, ui.Column{Label: i18n.T(ctx, "work.thing")}, ui.Column{Label: i18n.T(ctx, "work.since")},
+func workColumns(ctx context.Context) (list []ui.Column) {
+	return append(list, ui.Column{Label: i18n.T(ctx, "bulk.column")}, ui.Column{Label: i18n.T(ctx, "work.thing")}, ui.Column{Label: i18n.T(ctx, "work.since")},
 		ui.Column{Label: i18n.T(ctx, "col.order"), Number: true, Extra: true}, ui.Column{Label: i18n.T(ctx, "work.next"), Extra: true},
 		ui.Column{Label: i18n.T(ctx, "work.safe")})
 }

@@ -19,6 +19,8 @@ var alarmWords = []word{
 	{"console.live", "Live", "На связи"},
 	{"console.paused", "Paused", "Пауза"},
 	{"console.reconnecting", "Reconnecting…", "Соединяемся…"},
+	{"list.paused", "Refreshing is paused while rows are selected.", "Пока строки выбраны, обновление приостановлено."},
+	{"list.stale", "Out of date: these rows are as of %s, and nothing newer can be read.", "Данные устарели: строки на %s, новее прочитать не удаётся."},
 	{"console.tools", "This page", "Эта страница"},
 	{"console.copy_link", "Copy link", "Копировать ссылку"},
 	{"console.print", "Print", "Печать"},

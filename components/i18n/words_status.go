@@ -12,6 +12,7 @@ var statusWords = []word{
 	{"status.operation.STUCK", "Stuck", "Застряли"},
 	{"status.operation.EFFECT_FAILED", "Effect failed", "Не выполнено действие"},
 	{"status.operation.IN_REVIEW", "Order in review", "Заказ на проверке"},
+	{"status.order.IN_REVIEW", "In review", "На проверке"},
 	{"status.order.AWAITING_PAYMENT", "Awaiting payment", "Ожидает оплаты"},
 	{"status.order.PAID", "Paid", "Оплачен"},
 	{"status.order.FULFILLED", "Fulfilled", "Выполнен"},

@@ -24,20 +24,20 @@ type ConsolePage struct {
 	Views  []RailItem  // saved addresses
 	Firing []Firing
 
-	Density  string // "compact" or "comfortable"
-	Keys     string // "on" or "off": shortcuts
-	Refresh  string // seconds between two looks, or "off"
-	UTC      bool   // times are shown in UTC because the person wants so
-	Savable  string // this page's address as a saved view keeps it; empty offers none
-	Streamed bool   // whether the page listens to the stream
-	Fresh    bool   // whether it is a list that is told of newer rows
+	Density  string    // "compact" or "comfortable"
+	Keys     string    // "on" or "off": shortcuts
+	Refresh  string    // seconds between two looks, or "off"
+	UTC      bool      // times are shown in UTC because the person wants so
+	Savable  string    // this page's address as a saved view keeps it; empty offers none
+	Streamed bool      // whether the page listens to the stream
+	Since    time.Time // of a list that is told of newer rows: when it began to be read, by the database's clock; zero for others
 }
 
 func (p ConsolePage) stream() string {
-	if !p.Fresh {
+	if p.Since.IsZero() {
 		return path.WithQuery(path.ConsoleStream(), "section", p.Section)
 	}
-	return path.WithQuery(path.ConsoleStream(), "section", p.Section, "list", p.Return, "since", p.At.UTC().Format(time.RFC3339Nano))
+	return path.WithQuery(path.ConsoleStream(), "section", p.Section, "list", p.Return, "since", p.Since.UTC().Format(time.RFC3339Nano))
 }
 
 // RailItem is a link of the rail.

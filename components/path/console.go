@@ -9,6 +9,8 @@ func ConsoleOperations() string { return "/console/operations" }
 
 func ConsolePayments() string { return "/console/payments" }
 
+func ConsoleOrders() string { return "/console/orders" }
+
 func ConsoleInbox() string { return "/console/inbox" }
 
 func ConsoleOutbox() string { return "/console/outbox" }

@@ -79,7 +79,8 @@ func TestViewsAreMineOrShared(t *testing.T) {
 	require.NoError(t, err)
 	for range 2 {
 		for _, v := range views {
-			require.NoError(t, account.RemoveView(t.Context(), tx, ada, v.ID))
+			_, err := account.RemoveView(t.Context(), tx, ada, v.ID)
+			require.NoError(t, err)
 		}
 	}
 	require.Equal(t, []string{"Failed false /console/operations?state=FAILED"}, names(ada), "nobody removes another's")

@@ -74,10 +74,11 @@ func viewable(address string) bool {
 		!strings.ContainsAny(address, "\\\x00\r\n") && u.Path == path.Clean(u.Path)
 }
 
-// RemoveView removes one of somebody's own; one that isn't there is a success.
-func RemoveView(ctx context.Context, q store.Querier, owner ID, id uuid.UUID) error {
-	if _, err := q.Exec(ctx, `DELETE FROM saved_views WHERE id = $1 AND user_id = $2`, id, owner); err != nil {
-		return fmt.Errorf("remove view: %w", err)
+// RemoveView removes one of somebody's own; one that isn't there is a success, and removed says so.
+func RemoveView(ctx context.Context, q store.Querier, owner ID, id uuid.UUID) (removed bool, err error) {
+	tag, err := q.Exec(ctx, `DELETE FROM saved_views WHERE id = $1 AND user_id = $2`, id, owner)
+	if err != nil {
+		return false, fmt.Errorf("remove view: %w", err)
 	}
-	return nil
+	return tag.RowsAffected() > 0, nil
 }

@@ -15,15 +15,11 @@ import (
 // MaxSilence bounds Silence: a silence that somebody forgets ends the next day.
 const MaxSilence = 24 * time.Hour
 
-// Acknowledge says that somebody looks after a firing alarm; the next firing is nobody's again. id is the press's own: the same one
-// again is a success that changes nothing. Errors: NotFound for an alarm that never was; Conflict ALARM_STATE unless it fires.
+// Acknowledge says that somebody looks after a firing alarm; the next firing is nobody's again. id is the press's own, which
+// operator.Press claims, so that it comes once. Errors: NotFound for an alarm that never was; Conflict ALARM_STATE unless it fires.
 func Acknowledge(ctx context.Context, tx pgx.Tx, id uuid.UUID, name string, user uuid.UUID, reason string) error {
 	firing, err := lock(ctx, tx, name)
 	if err != nil {
-		return err
-	}
-	repeated, err := pressed(ctx, tx, id)
-	if err != nil || repeated {
 		return err
 	}
 	if !firing {
@@ -44,10 +40,6 @@ func Silence(ctx context.Context, tx pgx.Tx, id uuid.UUID, name string, user uui
 	if _, err := lock(ctx, tx, name); err != nil {
 		return err
 	}
-	repeated, err := pressed(ctx, tx, id)
-	if err != nil || repeated {
-		return err
-	}
 	if _, err := tx.Exec(ctx, `UPDATE alarms SET silenced_until = clock_timestamp() + $2::interval WHERE name = $1`, name, d); err != nil {
 		return fmt.Errorf("silence alarm: %w", err)
 	}
@@ -63,14 +55,6 @@ func lock(ctx context.Context, tx pgx.Tx, name string) (firing bool, err error) 
 		return false, fmt.Errorf("lock alarm: %w", err)
 	}
 	return firing, nil
-}
-
-// pressed says whether this press has been carried out; the alarm's lock makes twins wait for each other.
-func pressed(ctx context.Context, tx pgx.Tx, id uuid.UUID) (done bool, err error) {
-	if err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM alarm_history WHERE id = $1)`, id).Scan(&done); err != nil {
-		return false, fmt.Errorf("look for press: %w", err)
-	}
-	return done, nil
 }
 
 func press(ctx context.Context, tx pgx.Tx, id uuid.UUID, name, what string, user uuid.UUID, reason string) error {

@@ -73,7 +73,7 @@ func Read(ctx context.Context, q store.Querier, r Range) (Charts, error) {
 	}
 	rows, err := q.Query(ctx, `SELECT series, label, (extract(epoch FROM at - $1::timestamptz) / $2::float8)::int, sum(n)::float8 FROM (
 			SELECT series, label, date_bin($3::interval, at, 'epoch') AS at, n FROM rollups WHERE series = ANY($4) AND span = $5 AND at >= $1
-		) AS r GROUP BY 1, 2, 3`, c.From, r.step.Seconds(), r.step, []string{Operations, Payments, Absorbed, Latency}, r.span)
+		) AS r GROUP BY 1, 2, 3`, c.From, r.step.Seconds(), r.step, []string{Operations, Payments, Providers, Absorbed, Latency}, r.span)
 	if err != nil {
 		return c, fmt.Errorf("read counters: %w", err)
 	}

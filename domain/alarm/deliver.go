@@ -67,6 +67,7 @@ type Delivery struct {
 const (
 	tellLease = time.Minute // until a delivery that a job was made for is due again
 	tellMost  = 20          // tries, about a day
+	noteLimit = 5 * time.Second
 )
 
 // TakeDue locks deliveries that are due and moves them on, so that a lost job makes them due again.
@@ -95,7 +96,10 @@ func (t Teller) Tell(ctx context.Context, d Delivery) error {
 	if failed != nil {
 		text = failed.Error()
 	}
-	_, err = t.DB.Exec(ctx, `UPDATE alarm_deliveries SET attempts = attempts + 1, last_error = nullif($3, ''),
+	// Also when the time for the call is up, or the process ends: what isn't noted is told again.
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
+	defer cancel()
+	_, err = t.DB.Exec(noting, `UPDATE alarm_deliveries SET attempts = attempts + 1, last_error = nullif($3, ''),
 		sent_at = CASE WHEN $3 = '' THEN clock_timestamp() END,
 		next_attempt_at = CASE WHEN $3 <> '' AND attempts + 1 < $4 THEN clock_timestamp() + least(interval '10 s' * 2 ^ least(attempts, 10), interval '2 h') END
 		WHERE history_id = $1 AND channel = $2 AND sent_at IS NULL`, d.HistoryID, d.Channel, text, tellMost)

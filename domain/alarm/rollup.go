@@ -20,6 +20,7 @@ const atOnce = 200_000
 const (
 	Operations = "operations" // ends of operations, and repeats: completed, failed, replayed, refused
 	Payments   = "payments"   // results: succeeded, canceled, failed, unknown
+	Providers  = "providers"  // as payments, each with its provider: sim/succeeded
 	Absorbed   = "absorbed"   // repeats that changed nothing, by the layer that absorbed them
 	Latency    = "latency"    // answers of the web, by upper bound in milliseconds
 	Queue      = "queue"      // things in each queue at the end of the minute
@@ -58,6 +59,10 @@ func Rollup(ctx context.Context, db store.DB, every time.Duration) (more bool, e
 			UNION ALL
 				SELECT date_trunc('minute', j.at), 'reused_by', o.user_id::text, count(*)
 				FROM journal j JOIN operations o ON o.id = j.operation_id WHERE j.id > $1 AND j.id <= $2 AND j.kind = 'operation.key_reused' GROUP BY 1, 2, 3
+			UNION ALL
+				SELECT date_trunc('minute', j.at), '`+Providers+`', p.provider || '/' || k.label, count(*)
+				FROM journal j JOIN `+counted+` USING (kind) JOIN payments p ON p.id = j.payment_id
+				WHERE j.id > $1 AND j.id <= $2 AND k.series = '`+Payments+`' GROUP BY 1, 2, 3
 			) `+add, from, to); err != nil {
 			return fmt.Errorf("count journal: %w", err)
 		}

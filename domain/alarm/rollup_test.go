@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"onefold/domain/alarm"
+	"onefold/domain/payment/paymenttest"
 	"onefold/domain/store/storetest"
 )
 
@@ -58,6 +59,23 @@ func TestTheJournalIsCountedOnce(t *testing.T) {
 		require.LessOrEqual(t, c.Points, 120)
 		require.Empty(t, c.Labels(alarm.Payments))
 	}
+}
+
+func TestPaymentResultsAreCountedByProvider(t *testing.T) {
+	t.Parallel()
+	d := newDuty(t)
+	o, p := paymenttest.NewOrder(t, d.db, paymenttest.Wish{}), uuid.New()
+	d.exec(`INSERT INTO journal (kind, trace_id, payment_id) SELECT 'payment.succeeded', 't', $1 FROM generate_series(1, 2)`, o.PaymentID)
+	d.exec(`INSERT INTO journal (kind, trace_id, payment_id) VALUES ('payment.unknown', 't', $1), ('payment.created', 't', $1), ('payment.failed', 't', $2)`, o.PaymentID, p)
+	d.happened("operation.replayed", 1)
+	for range 2 {
+		d.counts(map[string]int64{"request": 1})
+	}
+	c, err := alarm.Read(t.Context(), d.db, alarm.Ranges()[0])
+	require.NoError(t, err)
+	require.Equal(t, []string{paymenttest.Name + "/succeeded", paymenttest.Name + "/unknown"}, c.Labels(alarm.Providers))
+	require.InDelta(t, 2, c.Total(alarm.Providers, paymenttest.Name+"/succeeded"), 0)
+	require.InDelta(t, 1, c.Total(alarm.Payments, "failed"), 0, "one that isn't known any more is nobody's")
 }
 
 // Sequence order isn't commit order: a row that commits late is counted, too.

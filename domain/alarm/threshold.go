@@ -32,27 +32,28 @@ const (
 	Violations = "violations" // of the invariants; 0 is the only good number
 )
 
-// unlisted is the limit of a queue that the table doesn't name.
+// unlisted is the limit of what the table doesn't name: an alarm of another version's.
 const unlisted = time.Hour
 
-// Thresholds lists the limits as they are without configuration.
+// Thresholds lists the limits as they are without configuration, one for every queue of the console; the README says them, too. An
+// age is counted from when the thing came into its queue.
 func Thresholds() []Threshold {
 	age := func(name string, limit time.Duration) Threshold { return Threshold{name, Age, limit.Seconds()} }
 	return []Threshold{
 		{Violations, Count, 0},
-		age("unknown_payments", 15*time.Minute), // looks come every few seconds at first, every few minutes later
-		age("stuck_operations", 10*time.Minute), // stuck after five
-		age("failed_effects", 15*time.Minute),
-		age("quarantined_events", 15*time.Minute),
-		age("waiting_events", 5*time.Minute), // quarantined after about four
-		age("parked_events", 15*time.Minute),
-		age("orders_in_review", time.Hour),
-		age("orphan_payments", time.Hour),
-		age("possible_duplicates", 24*time.Hour),
-		age("failed_jobs", time.Hour),
-		age("approvals", 4*time.Hour),
-		age(OutboxLag, time.Minute),
-		age(InboxLag, time.Minute),
+		age("unknown_payments", 15*time.Minute),   // a dozen looks: the outside should have said by now
+		age("stuck_operations", 10*time.Minute),   // after the five that make it stuck
+		age("failed_effects", 15*time.Minute),     // a customer lacks what is paid for, and nothing happens by itself
+		age("quarantined_events", 15*time.Minute), // may be about money; as above
+		age("waiting_events", 5*time.Minute),      // quarantined after about four
+		age("parked_events", 15*time.Minute),      // paid orders without their effects
+		age("orders_in_review", time.Hour),        // the money is known and safe, the customer waits
+		age("orphan_payments", time.Hour),         // money that isn't ours; its refund has had its tries
+		age("possible_duplicates", 24*time.Hour),  // harmless: a question for the day
+		age("failed_jobs", time.Hour),             // the row is due again without it; a bug, not an outage
+		age("approvals", 4*time.Hour),             // half a shift for the second person; nothing is lost meanwhile
+		age(OutboxLag, time.Minute),               // nobody relays
+		age(InboxLag, time.Minute),                // nobody works
 	}
 }
 

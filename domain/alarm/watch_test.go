@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"onefold/domain/alarm"
+	"onefold/domain/console"
 	"onefold/domain/fault"
 	"onefold/domain/store"
 	"onefold/domain/store/storetest"
@@ -175,8 +180,7 @@ func TestAcknowledgeEndsWithTheFiring(t *testing.T) {
 	d.look()
 	id := uuid.New()
 	require.NoError(t, ack(id, "on it"))
-	require.NoError(t, ack(id, "on it"), "pressed twice")
-	require.NoError(t, ack(id, "something else"), "the first press stands")
+	require.Error(t, ack(id, "something else"), "a press is one line")
 	firing, err := alarm.Firing(t.Context(), d.db)
 	require.NoError(t, err)
 	require.Equal(t, "ada@example.com", firing[0].AcknowledgedBy)
@@ -194,10 +198,6 @@ func TestAcknowledgeEndsWithTheFiring(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, firing, 1)
 	require.Empty(t, firing[0].AcknowledgedBy, "the next firing is nobody's")
-	require.NoError(t, ack(id, "on it"))
-	firing, err = alarm.Firing(t.Context(), d.db)
-	require.NoError(t, err)
-	require.Empty(t, firing[0].AcknowledgedBy, "an old press again changes nothing")
 }
 
 func TestASilenceHoldsAlertsBackAndThenLetsThemGo(t *testing.T) {
@@ -213,7 +213,7 @@ func TestASilenceHoldsAlertsBackAndThenLetsThemGo(t *testing.T) {
 	require.Equal(t, "SILENCE_TOO_LONG", e.Code)
 	id := uuid.New()
 	require.NoError(t, silence(id, time.Hour))
-	require.NoError(t, silence(id, 2*time.Hour), "pressed twice")
+	require.Error(t, silence(id, 2*time.Hour), "a press is one line")
 	require.Equal(t, "true", d.text(`SELECT (silenced_until < now() + interval '61 minutes')::text FROM alarms WHERE name = 'parked_events'`))
 	d.parked(time.Hour)
 	d.look()
@@ -247,3 +247,48 @@ func TestLimitsAreParsedByTheirUnit(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 }
+
+func TestEveryQueueHasALimitOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var named []string
+	for _, l := range alarm.Thresholds() {
+		if !slices.Contains([]string{alarm.Violations, alarm.OutboxLag, alarm.InboxLag}, l.Name) {
+			named = append(named, l.Name)
+		}
+	}
+	require.ElementsMatch(t, console.QueueNames(), named)
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	for _, l := range alarm.Thresholds() {
+		limit := strings.NewReplacer("h0m0s", " h", "m0s", " min").Replace((time.Duration(l.Limit) * time.Second).String())
+		if l.Unit == alarm.Count {
+			limit = strconv.Itoa(int(l.Limit))
+		}
+		require.Regexp(t, "`"+l.Name+"`.* "+limit+"[ ,;|]", string(readme), "the README says the limit")
+	}
+}
+
+// A call that takes longer than it may is noted all the same, and due again.
+func TestADeliveryIsNotedThoughItsTimeIsUp(t *testing.T) {
+	t.Parallel()
+	tx := storetest.Tx(t)
+	id := uuid.New()
+	_, err := tx.Exec(t.Context(), `WITH h AS (INSERT INTO alarm_history (id, alarm, what, value, max_value, unit, n, since) VALUES ($1, 'x', 'FIRED', 1, 0, 'count', 1, now()) RETURNING id)
+		INSERT INTO alarm_deliveries (history_id, channel) SELECT id, 'webhook' FROM h`, id)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	teller := alarm.Teller{DB: tx, Webhook: posterFunc(func(ctx context.Context, _ string) error {
+		cancel()
+		return ctx.Err()
+	}), Link: func(string) string { return "" }}
+	require.ErrorIs(t, teller.Tell(ctx, alarm.Delivery{HistoryID: id, Channel: "webhook"}), context.Canceled)
+	var attempts int
+	var due bool
+	require.NoError(t, tx.QueryRow(t.Context(), `SELECT attempts, next_attempt_at > now() AND sent_at IS NULL AND last_error LIKE '%canceled%' FROM alarm_deliveries WHERE history_id = $1`, id).Scan(&attempts, &due))
+	require.Equal(t, 1, attempts)
+	require.True(t, due)
+}
+
+type posterFunc func(ctx context.Context, id string) error
+
+func (f posterFunc) Post(ctx context.Context, id string, _ any) error { return f(ctx, id) }

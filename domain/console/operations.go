@@ -58,8 +58,14 @@ func scanOperation(row pgx.CollectableRow) (Operation, error) {
 
 // stuckSQL: for five minutes without an end. Some may wait longer: those that make a payment, which has its own queue while it is
 // unknown, watch one, or expire an order. Such a one is stuck when nobody took it at its time.
-const stuckSQL = `op.status = 'PROCESSING' AND op.created_at < clock_timestamp() - interval '5 minutes' AND
-	(op.type NOT IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER') OR op.next_attempt_at < clock_timestamp() - interval '5 minutes')`
+// Two halves for two indexes, operations_waiting and operations_due.
+const stuckSQL = `(op.status = 'PROCESSING' AND op.type NOT IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER')
+		AND op.created_at < now() - interval '5 minutes'
+	OR op.status = 'PROCESSING' AND op.next_attempt_at < now() - interval '5 minutes' AND op.created_at < now() - interval '5 minutes')`
+
+// stuckSinceSQL is when stuckSQL began to be true.
+const stuckSinceSQL = `CASE WHEN op.type IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER') THEN greatest(op.created_at, op.next_attempt_at)
+	ELSE op.created_at END + interval '5 minutes'`
 
 // Questions about operations that their status alone doesn't answer.
 const (

@@ -44,6 +44,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	for _, l := range []list{
 		{at: "op.created_at", id: "op.id", from: operationRows},
 		{at: "p.created_at", id: "p.id", from: paymentRows},
+		{at: "o.created_at", id: "o.id", from: "orders o"},
 		{at: "e.received_at", id: "e.id", from: eventRows},
 		{at: "x.created_at", id: "x.id", from: outboxRows},
 	} {

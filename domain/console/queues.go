@@ -38,6 +38,7 @@ type source struct {
 	from, where  string
 	at, id       string // the index's columns
 	key          string // a uuid in the order of id; empty if id is one
+	came         string // since when it is in the queue; empty if that is at
 	order        string
 	joins        string // what the fields below need, besides from
 	label, state string
@@ -65,11 +66,11 @@ func queues() []queue {
 			unknownOf("payment", "payments", "t.provider", "t.amount_minor"), unknownOf("refund", "refunds", "t.provider", "t.amount_minor"),
 			unknownOf("shipment", "shipments", "'parcel ' || t.parcel", ""),
 		}},
-		{name: "stuck_operations", actions: []string{"recover"}, states: []string{"PROCESSING"}, sources: []source{op.of(stuckSQL)}},
-		{name: "failed_effects", actions: []string{"settle_failure"}, states: []string{failed}, sources: []source{op.of(brokenSQL)}},
+		{name: "stuck_operations", actions: []string{"recover"}, states: []string{"PROCESSING"}, sources: []source{op.of(stuckSQL).since(stuckSinceSQL)}},
+		{name: "failed_effects", actions: []string{"settle_failure"}, states: []string{failed}, sources: []source{op.of(brokenSQL).since("op.completed_at")}},
 		{
 			name: "quarantined_events", actions: []string{"reprocess", "settle_event"}, states: []string{"QUARANTINED"},
-			sources: []source{event.of("e.status = 'QUARANTINED' AND e.settled_at IS NULL")},
+			sources: []source{event.of("e.status = 'QUARANTINED' AND e.settled_at IS NULL").since("e.processed_at")},
 		},
 		{
 			name: "waiting_events", actions: []string{"reprocess"}, states: []string{"RECEIVED"},
@@ -77,16 +78,16 @@ func queues() []queue {
 		},
 		{name: "parked_events", actions: []string{"redispatch", "settle_outbox"}, states: []string{outboxParked}, sources: []source{{
 			kind: "outbox", from: "outbox_events x", where: "x.parked_at IS NOT NULL AND x.settled_at IS NULL", at: "x.created_at", id: "x.id",
-			order: "x.order_id", label: "x.event_type", state: "'PARKED'", attempts: "x.attempts", said: "x.last_error",
+			came: "x.parked_at", order: "x.order_id", label: "x.event_type", state: "'PARKED'", attempts: "x.attempts", said: "x.last_error",
 		}}},
 		{name: "orders_in_review", actions: []string{"settle_review"}, states: OrderStates(), sources: []source{{
-			kind: "order", from: "orders t", where: "t.needs_review", at: "t.created_at", id: "t.id", order: "t.id", label: "t.review_reason",
+			kind: "order", from: "orders t", where: "t.needs_review", at: "t.created_at", id: "t.id", came: flaggedSQL, order: "t.id", label: "t.review_reason",
 			state: "t.status", minor: "t.total_minor", money: "t.currency",
 		}}},
 		{name: "orphan_payments", actions: []string{"settle_orphan"}, states: PaymentStates(), sources: []source{{
 			kind: "payment", from: "payments t", where: "t.orphaned_at IS NOT NULL AND t.settled_at IS NULL AND t.refunded_minor < t.amount_minor",
-			at: "t.created_at", id: "t.id", order: "t.order_id", label: "t.provider", state: "t.status", minor: "t.amount_minor - t.refunded_minor",
-			money: "t.currency",
+			at: "t.created_at", id: "t.id", came: "t.orphaned_at", order: "t.order_id", label: "t.provider", state: "t.status",
+			minor: "t.amount_minor - t.refunded_minor", money: "t.currency",
 		}}},
 		{name: "possible_duplicates", actions: []string{"judge_duplicate"}, states: OrderStates(), sources: []source{{
 			kind: "duplicate", from: "possible_duplicates d", where: "d.settled_at IS NULL", at: "d.found_at", id: "d.order_id", order: "d.order_id",
@@ -111,6 +112,15 @@ func (s source) of(where string) source {
 	s.where = where
 	return s
 }
+
+// since is the source with the moment in which things enter the queue.
+func (s source) since(came string) source {
+	s.came = came
+	return s
+}
+
+// flaggedSQL is when an order was put under review.
+const flaggedSQL = `greatest(t.created_at, (SELECT max(y.at) FROM journal y WHERE y.order_id = t.id AND y.kind = 'order.flagged'))`
 
 // brokenSQL is what failed for good, isn't a business result, and hasn't been settled or replaced: the index operations_broken.
 const brokenSQL = `op.status = 'FAILED' AND op.settled_at IS NULL AND op.user_id = '00000000-0000-0000-0000-000000000001'
@@ -154,9 +164,9 @@ func (s source) uuid() string {
 	return s.id
 }
 
-// awake: nobody has asked to be left alone with it.
+// awake: nobody has asked to be left alone with it since it came into the queue.
 func (s source) awake() string {
-	return "NOT EXISTS (SELECT FROM cases c WHERE c.object_id = " + s.subject() + " AND c.snoozed_until > now())"
+	return "NOT EXISTS (SELECT FROM cases c WHERE c.object_id = " + s.subject() + " AND c.snoozed_until > now() AND " + s.entered() + " <= c.snoozed_at)"
 }
 
 // countSQL counts each queue as its page lists it.

@@ -30,6 +30,7 @@ func (in *Intent) weave(runs []run) {
 		in.moment("outbox.dispatched", x, x.DispatchedAt)
 		in.moment("outbox.parked", x, x.ParkedAt)
 	}
+	in.Timeline = slices.DeleteFunc(in.Timeline, in.pressed)
 	for _, p := range in.Presses {
 		in.Timeline = append(in.Timeline, p.entry())
 	}
@@ -42,6 +43,11 @@ func (in *Intent) weave(runs []run) {
 	slices.SortStableFunc(in.Timeline, func(a, b Entry) int { return a.At.Compare(b.At) })
 	in.time()
 	in.compare()
+}
+
+// pressed: the audit tells of the same press, and more than the journal's line.
+func (in *Intent) pressed(e Entry) bool {
+	return noun(e.Kind) == "operator" && slices.ContainsFunc(in.Presses, func(p Press) bool { return p.OperationID == e.OperationID })
 }
 
 // request is the moment at which a person's operation was claimed.

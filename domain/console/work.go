@@ -28,6 +28,7 @@ type WorkQuery struct {
 	Cursor   string
 	Limit    string
 	Me       uuid.UUID
+	Keys     []uuid.UUID // only these things; none means "all"
 }
 
 // WorkItem is a thing in a queue.
@@ -56,11 +57,11 @@ type WorkItem struct {
 func (i WorkItem) place() (time.Time, uuid.UUID) { return i.At, i.Key }
 
 // Subject is what people's words about the thing hang on.
-func (i WorkItem) Subject() string {
+func (i WorkItem) Subject() uuid.UUID {
 	if i.OrderID.Valid {
-		return i.OrderID.UUID.String()
+		return i.OrderID.UUID
 	}
-	return i.Key.String()
+	return i.Key
 }
 
 // Group is a number of failures of one kind.
@@ -227,6 +228,9 @@ func (w *work) conditions(s source, back bool) string {
 	}
 	if w.query.Assignee != "" {
 		all = append(all, of+" AND c.assignee = "+w.arg(w.query.Me)+")")
+	}
+	if len(w.query.Keys) > 0 {
+		all = append(all, s.uuid()+" = ANY("+w.arg(w.query.Keys)+")")
 	}
 	if w.cursor != nil {
 		than := ">"

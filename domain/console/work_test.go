@@ -108,6 +108,31 @@ func TestSnoozedThingsLeaveCountAndList(t *testing.T) {
 	require.Empty(t, all(t, w, "unknown_payments", console.WorkQuery{Assignee: "me", Me: uuid.New()}))
 }
 
+// A case that is put off comes back when the failure recurs, for that failure only.
+func TestWhatComesAfterPuttingOffIsShown(t *testing.T) {
+	t.Parallel()
+	w, _ := busy(t)
+	parked := func() (n int) { return len(all(t, w, "parked_events", console.WorkQuery{})) }
+	unknown := len(all(t, w, "unknown_payments", console.WorkQuery{}))
+	require.NotZero(t, parked())
+	orders := w.ids(t, `SELECT DISTINCT order_id FROM outbox_events WHERE parked_at IS NOT NULL`)
+	for _, id := range orders {
+		w.exec(t, `INSERT INTO cases (object_id, snoozed_until, snoozed_at) VALUES ($1, now() + interval '1 hour', clock_timestamp())`, id)
+	}
+	require.Zero(t, parked())
+	w.exec(t, `UPDATE outbox_events SET parked_at = clock_timestamp() + interval '1 minute' WHERE id = (SELECT id FROM outbox_events WHERE order_id = $1 AND parked_at IS NOT NULL LIMIT 1)`,
+		orders[0])
+	require.Equal(t, 1, parked())
+	queues, err := console.Queues(t.Context(), w.db)
+	require.NoError(t, err)
+	for _, q := range queues {
+		if q.Name == "parked_events" {
+			require.Equal(t, 1, q.Count)
+		}
+	}
+	require.LessOrEqual(t, len(all(t, w, "unknown_payments", console.WorkQuery{})), unknown)
+}
+
 func TestQueuesArePagedFromTheOldest(t *testing.T) {
 	t.Parallel()
 	w, _ := busy(t)

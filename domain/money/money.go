@@ -62,7 +62,18 @@ func (a Amount) Display(lang string) string {
 	return currency.NewFormatter(currency.NewLocale(lang)).Format(amount)
 }
 
-// String is "49.90 RUB": the form of the console and of logs.
+// Listed writes the amount for a column of the console: digits in groups, and the code instead of a symbol: "1,234.50 RUB".
+func (a Amount) Listed(lang string) string {
+	amount, err := currency.NewAmountFromInt64(a.Minor, a.Currency)
+	if err != nil {
+		return a.String()
+	}
+	f := currency.NewFormatter(currency.NewLocale(lang))
+	f.CurrencyDisplay = currency.DisplayNone
+	return strings.TrimSpace(f.Format(amount)) + "\u00a0" + a.Currency
+}
+
+// String is "49.90 RUB": the form of sentences in the console, and of logs.
 func (a Amount) String() string { return a.Decimal() + " " + a.Currency }
 
 type wire struct {

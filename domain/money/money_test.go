@@ -86,6 +86,10 @@ func TestWriting(t *testing.T) {
 		require.Equal(t, c.whole, c.amount.Whole())
 	}
 	require.Equal(t, "$39.00", money.Amount{Minor: 3900, Currency: "USD"}.Display("en"))
+	for lang, want := range map[string]string{"en": "1,234.50\u00a0RUB", "ru": "1\u00a0234,50\u00a0RUB"} {
+		require.Equal(t, want, money.Amount{Minor: 123450, Currency: "RUB"}.Listed(lang))
+	}
+	require.Equal(t, "-1,500\u00a0JPY", money.Amount{Minor: -1500, Currency: "JPY"}.Listed("en"))
 	require.Equal(t, "1\u00a0234,50\u00a0₽", money.Amount{Minor: 123450, Currency: "RUB"}.Display("ru"))
 }
 

@@ -52,6 +52,7 @@ type action struct {
 	table  string // whose row is locked before it is judged, found by id; "" locks nothing
 	// judge returns the columns of Judgement for the objects $1 (text[]).
 	judge string
+	check func(ctx context.Context, q store.Querier, in Input) error // of what the form asks for besides a reason; nil: nothing to check
 	do    func(ctx context.Context, tx pgx.Tx, d *Desk, p *pressing) error
 }
 
@@ -122,6 +123,14 @@ func (a action) look(ctx context.Context, q store.Querier, ids ...string) ([]Jud
 		return nil, fmt.Errorf("judge %s: %w", a.object, err)
 	}
 	return collect(rows)
+}
+
+// fits says whether what a form asks for is right now.
+func (a action) fits(ctx context.Context, q store.Querier, in Input) error {
+	if a.check == nil {
+		return nil
+	}
+	return a.check(ctx, q, in)
 }
 
 func collect(rows pgx.Rows) ([]Judgement, error) {

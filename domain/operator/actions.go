@@ -28,6 +28,7 @@ const (
 	SetTicket      Name = "ticket"
 	SetTags        Name = "tag"
 	Snooze         Name = "snooze"
+	Reveal         Name = "reveal"      // show this person what the pages mask
 	Acknowledge    Name = "acknowledge" // somebody looks after an alarm
 	Silence        Name = "silence"     // nobody is told of an alarm for a while
 )
@@ -54,11 +55,12 @@ func actions() map[Name]action {
 		Reject:         {object: "approval", role: account.Approver, reason: true, table: "approvals", judge: judgeApproval, do: doReject},
 		JudgeDuplicate: {object: "duplicate", role: account.Support, reason: true, judge: judgeDuplicate, do: doJudgeDuplicate},
 		AddNote:        {object: "case", role: account.Support, reason: true, judge: judgeCase, do: doNote},
-		Assign:         {object: "case", role: account.Support, judge: judgeCase, do: doAssign},
+		Assign:         {object: "case", role: account.Support, bulk: true, judge: judgeAssign, check: checkAssignee, do: doAssign},
 		SetTicket:      {object: "case", role: account.Support, judge: judgeCase, do: doTicket},
 		SetTags:        {object: "case", role: account.Support, judge: judgeCase, do: doTags},
+		Reveal:         {object: "intent", role: account.Support, reason: true, judge: judgeReveal, do: doReveal},
 		Acknowledge:    {object: "alarm", role: account.Operator, reason: true, judge: judgeAcknowledge, do: doAcknowledge},
 		Silence:        {object: "alarm", role: account.Operator, reason: true, judge: judgeSilence, do: doSilence},
-		Snooze:         {object: "case", role: account.Support, reason: true, judge: judgeCase, do: doSnooze},
+		Snooze:         {object: "case", role: account.Support, reason: true, bulk: true, judge: judgeSnooze, check: checkUntil, do: doSnooze},
 	}
 }

@@ -21,8 +21,8 @@ import (
 //	                                                     ▲    └──▶ STOPPED
 //	                                                     └ PAUSED ┘
 //
-// Each item is a press of its own by the person who confirmed, with a key made of batch and position: a step that runs twice
-// presses nothing twice. The row is due, not the job.
+// Each item is a press of its own by the person who made the batch, with a key made of batch and position: a step that runs twice
+// presses nothing twice. The row is due, not the job. Every press on the batch itself is a line of the audit, too.
 
 // MaxBatch bounds the things of one batch.
 const MaxBatch = 10_000
@@ -37,6 +37,8 @@ type Batch struct {
 	UserID     uuid.UUID
 	User       string // mail address
 	Filter     string // in words
+	Input      Input  // what the action was told besides the reason: frozen with the set
+	Assignee   string // mail address of Input.Assignee
 	Reason     string
 	Status     string // PREVIEW, RUNNING, PAUSED, STOPPED, DONE
 	Total      int
@@ -67,40 +69,61 @@ type Item struct {
 	DoneAt   *time.Time
 }
 
+// Wish is what somebody wants to do to many things.
+type Wish struct {
+	Action  Name
+	Objects []uuid.UUID
+	Input   Input  // as for a single press; Objects isn't looked at
+	Filter  string // says in words how the things were chosen
+}
+
 // Preview freezes the set of things and judges each: what isn't SAFE now is skipped, with its guard. Nothing else happens before
-// Confirm. filter says in words how they were chosen.
+// Confirm.
 //
-// Errors: NOT_FOUND (no such action, or it isn't for many), FORBIDDEN, VALIDATION_FAILED (none, or more than MaxBatch).
-func (d *Desk) Preview(ctx context.Context, who account.User, name Name, ids []uuid.UUID, filter string) (uuid.UUID, error) {
-	a, known := actions()[name]
+// Errors: NOT_FOUND (no such action, or it isn't for many), FORBIDDEN, VALIDATION_FAILED (input, none, or more than MaxBatch).
+func (d *Desk) Preview(ctx context.Context, who account.User, w Wish) (uuid.UUID, error) {
+	id := uuid.Must(uuid.NewV7())
+	p := Press{Actor: who, Action: previewed, Object: id.String()}
+	a, known := actions()[w.Action]
+	var err error
 	switch {
 	case !known || !a.bulk:
-		return uuid.Nil, fault.Missing("action for many things")
+		err = fault.Missing("action for many things")
 	case !who.Role.AtLeast(a.role):
-		return uuid.Nil, account.Needs(a.role)
-	case len(ids) == 0 || len(ids) > MaxBatch:
-		return uuid.Nil, fault.Validation(fault.Field{Field: "selected", Rule: fmt.Sprintf("min=1,max=%d", MaxBatch), Message: "must name something, but not too much"})
+		err = account.Needs(a.role)
+	case len(w.Objects) == 0 || len(w.Objects) > MaxBatch:
+		err = fault.Validation(fault.Field{Field: "selected", Rule: fmt.Sprintf("min=1,max=%d", MaxBatch), Message: "must name something, but not too much"})
+	default:
+		err = store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error { return w.freeze(ctx, tx, p, id) })
 	}
-	id := uuid.Must(uuid.NewV7())
-	return id, store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
-		texts := make([]string, len(ids))
-		for i, object := range ids {
-			texts[i] = object.String()
-		}
-		judged, err := a.look(ctx, tx, texts...)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `DELETE FROM batches WHERE user_id = $1 AND status = 'PREVIEW' AND created_at < now() - interval '1 day'`, who.ID); err != nil {
-			return fmt.Errorf("forget old previews: %w", err)
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO batches (id, action, user_id, filter, status, total, trace_id) VALUES ($1, $2, $3, $4, 'PREVIEW', $5, $6)`,
-			id, name, who.ID, filter, len(judged), trace.ID(ctx))
-		if err != nil {
-			return fmt.Errorf("store batch: %w", err)
-		}
-		return copyItems(ctx, tx, id, judged)
-	})
+	return id, d.refuse(ctx, p, id, err)
+}
+
+func (w Wish) freeze(ctx context.Context, tx pgx.Tx, p Press, id uuid.UUID) error {
+	a := actions()[w.Action]
+	if err := a.fits(ctx, tx, w.Input); err != nil {
+		return err
+	}
+	texts := make([]string, len(w.Objects))
+	for i, object := range w.Objects {
+		texts[i] = object.String()
+	}
+	judged, err := a.look(ctx, tx, texts...)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM batches WHERE user_id = $1 AND status = 'PREVIEW' AND created_at < now() - interval '1 day'`, p.Actor.ID); err != nil {
+		return fmt.Errorf("forget old previews: %w", err)
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO batches (id, action, user_id, filter, status, total, trace_id, input) VALUES ($1, $2, $3, $4, 'PREVIEW', $5, $6, $7)`,
+		id, w.Action, p.Actor.ID, w.Filter, len(judged), trace.ID(ctx), w.Input)
+	if err != nil {
+		return fmt.Errorf("store batch: %w", err)
+	}
+	if err := copyItems(ctx, tx, id, judged); err != nil {
+		return err
+	}
+	return batchLine(done, uuid.Must(uuid.NewV7()), map[string]any{"batch": w.Action, "things": len(judged), "filter": w.Filter}).write(ctx, tx, p, "batch", uuid.NullUUID{})
 }
 
 func copyItems(ctx context.Context, tx pgx.Tx, batch uuid.UUID, judged []Judgement) error {
@@ -121,106 +144,60 @@ func copyItems(ctx context.Context, tx pgx.Tx, batch uuid.UUID, judged []Judgeme
 }
 
 // Confirm starts a previewed batch, once: the batch's ID is its key. count is what the person typed as the number of things that
-// wait; it is compared from TypedCount on.
+// wait; it is compared from TypedCount on. A batch that runs, has run or was stopped stays as it is.
 //
-// Errors: NOT_FOUND (none, or somebody else's), VALIDATION_FAILED (reason, count), CONFLICT if it was stopped. A batch that runs
-// or has run already stays as it is.
+// Errors: NOT_FOUND (none, or somebody else's), VALIDATION_FAILED (reason, count, input: what was right when it was previewed may
+// not be any more).
 func (d *Desk) Confirm(ctx context.Context, who account.User, id uuid.UUID, reason string, count int) error {
+	p := Press{Actor: who, Action: started, Object: id.String(), Reason: tellable(reason)}
 	err := store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
 		b, err := lockBatch(ctx, tx, who, id)
-		if err != nil || b.Status != "PREVIEW" {
+		if err != nil {
 			return err
+		}
+		if b.Status != "PREVIEW" {
+			return batchLine(replayed, id, nil).write(ctx, tx, p, "batch", uuid.NullUUID{})
 		}
 		waiting, err := confirmable(ctx, tx, id, reason, count)
 		if err != nil {
 			return err
 		}
+		if err := actions()[b.Action].fits(ctx, tx, b.Input); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `UPDATE batches SET status = 'RUNNING', reason = $2, started_at = now(), next_attempt_at = now() WHERE id = $1`, id, reason); err != nil {
 			return fmt.Errorf("start batch: %w", err)
 		}
-		a := actions()[b.Action]
-		r := record{outcome: done, operationID: id, detail: map[string]any{"batch": b.Action, "things": waiting}}
-		return r.write(ctx, tx, Press{Actor: who, Action: "batch", Object: id.String(), Reason: reason}, a.object, uuid.NullUUID{})
+		detail := map[string]any{"batch": b.Action, "things": waiting}
+		if b.Action == Assign {
+			detail["assignee"] = b.Assignee
+		}
+		if !b.Input.Until.IsZero() {
+			detail["until"] = b.Input.Until
+		}
+		return batchLine(done, id, detail).write(ctx, tx, p, "batch", uuid.NullUUID{})
 	})
 	if err == nil {
 		d.Wake()
 	}
-	return err
+	return d.refuse(ctx, p, id, err)
 }
 
-// moves of a batch that people may make, besides Confirm.
-var moves = map[string]string{ //nolint:gochecknoglobals // a table
-	"pause":  `UPDATE batches SET status = 'PAUSED', next_attempt_at = NULL WHERE id = $1 AND status = 'RUNNING'`,
-	"resume": `UPDATE batches SET status = 'RUNNING', next_attempt_at = now() WHERE id = $1 AND status = 'PAUSED'`,
-	"stop":   `UPDATE batches SET status = 'STOPPED', next_attempt_at = NULL, finished_at = now() WHERE id = $1 AND status IN ('PREVIEW','RUNNING','PAUSED')`,
+// What people do to batches, as the audit calls it; moves are batch_pause, batch_resume, batch_stop.
+const (
+	previewed = "batch_preview"
+	started   = "batch"
+)
+
+func batchLine(what outcome, press uuid.UUID, detail map[string]any) record {
+	return record{outcome: what, operationID: press, detail: detail}
 }
 
-// Steer pauses, resumes or stops a batch; one that isn't in a state for it stays as it is. What was done stays done.
-func (d *Desk) Steer(ctx context.Context, who account.User, id uuid.UUID, move string) error {
-	sql, known := moves[move]
-	if !known {
-		return fault.Missing("move of a batch")
+// refuse writes the line of a press on a batch that did nothing, and hands on why.
+func (d *Desk) refuse(ctx context.Context, p Press, id uuid.UUID, err error) error {
+	e, ok := fault.Of(err)
+	if !ok || e.Kind == fault.Internal || e.Kind == fault.Unavailable {
+		return err
 	}
-	err := store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
-		b, err := lockBatch(ctx, tx, who, id)
-		if err != nil {
-			return err
-		}
-		tag, err := tx.Exec(ctx, sql, id)
-		if err != nil {
-			return fmt.Errorf("%s batch: %w", move, err)
-		}
-		if tag.RowsAffected() == 0 {
-			return nil
-		}
-		r := record{outcome: done, operationID: uuid.Must(uuid.NewV7()), detail: map[string]any{"move": move, "from": b.Status}}
-		return r.write(ctx, tx, Press{Actor: who, Action: Name("batch_" + move), Object: id.String()}, "batch", uuid.NullUUID{})
-	})
-	if err == nil {
-		d.Wake()
-	}
-	return err
-}
-
-// RetryFailed previews a new batch of what failed in another one; pressed twice it gives the same.
-func (d *Desk) RetryFailed(ctx context.Context, who account.User, id uuid.UUID) (uuid.UUID, error) {
-	again := uuid.NewSHA1(id, []byte("retry"))
-	return again, store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
-		b, err := lockBatch(ctx, tx, who, id)
-		if err != nil {
-			return err
-		}
-		tag, err := tx.Exec(ctx, `INSERT INTO batches (id, action, user_id, filter, status, total, retry_of, trace_id)
-			SELECT $2, action, user_id, filter, 'PREVIEW', n, id, $3 FROM batches b,
-				(SELECT count(*) AS n FROM batch_items WHERE batch_id = $1 AND status = 'FAILED') f
-			WHERE b.id = $1 AND n > 0 ON CONFLICT (id) DO NOTHING`, b.ID, again, trace.ID(ctx))
-		if err != nil {
-			return fmt.Errorf("store batch: %w", err)
-		}
-		if tag.RowsAffected() == 0 {
-			return nil
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO batch_items (batch_id, position, object_id, order_id, label, state, amount_minor, currency, status)
-			SELECT $2, row_number() OVER (ORDER BY position), object_id, order_id, label, state, amount_minor, currency, 'WAITING'
-			FROM batch_items WHERE batch_id = $1 AND status = 'FAILED'`, b.ID, again)
-		if err != nil {
-			return fmt.Errorf("store items of batch: %w", err)
-		}
-		return nil
-	})
-}
-
-// lockBatch finds a batch that somebody may steer: the person who made it, or an approver.
-func lockBatch(ctx context.Context, tx pgx.Tx, who account.User, id uuid.UUID) (b Batch, err error) {
-	err = tx.QueryRow(ctx, `SELECT id, action, user_id, status FROM batches WHERE id = $1 FOR UPDATE`, id).Scan(&b.ID, &b.Action, &b.UserID, &b.Status)
-	if errors.Is(err, pgx.ErrNoRows) || (err == nil && b.UserID != who.ID && !who.Role.AtLeast(account.Approver)) {
-		return b, fault.Missing("batch")
-	}
-	if err != nil {
-		return b, fmt.Errorf("find batch: %w", err)
-	}
-	if !who.Role.AtLeast(actions()[b.Action].role) {
-		return b, account.Needs(actions()[b.Action].role)
-	}
-	return b, nil
+	return errors.Join(err, d.note(ctx, p, action{object: "batch"}, id, refused, e.Code))
 }

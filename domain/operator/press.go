@@ -54,6 +54,7 @@ type Input struct {
 	Address  *provider.Address `json:",omitempty"` // correct_address
 	Text     string            `json:",omitempty"` // ticket, tag, judge_duplicate's verdict, settle_payment's provider ID
 	Assignee uuid.UUID         `json:",omitzero"`  // assign; Nil takes it off
+	Was      *string           `json:",omitempty"` // assign, ticket, tag: what the form showed; nil isn't compared
 	Until    time.Time         `json:",omitzero"`  // snooze; zero wakes it
 	For      time.Duration     `json:",omitzero"`  // silence
 	Objects  []uuid.UUID       `json:",omitempty"` // reconcile of Several
@@ -77,6 +78,14 @@ func checkReason(reason string, required bool) error {
 	return nil
 }
 
+// tellable is a reason as the audit may keep it: nothing of one that is too long, or that the database can't hold.
+func tellable(reason string) string {
+	if checkReason(reason, false) != nil {
+		return ""
+	}
+	return reason
+}
+
 // Press does an action once per form, and writes every press into the audit.
 //
 // Errors: FORBIDDEN (the role isn't enough), VALIDATION_FAILED (reason, input), NOT_FOUND, ACTION_WAIT and ACTION_UNSAFE (the
@@ -88,6 +97,8 @@ func (d *Desk) Press(ctx context.Context, p Press) (operation.Outcome, error) {
 	}
 	p.Reason = strings.TrimSpace(p.Reason)
 	identity := operation.Identity{User: p.Actor.ID, Type: p.Action.Type(), Target: a.object + ":" + p.Object, Key: p.Key}
+	wrong := checkReason(p.Reason, a.reason)
+	p.Reason = tellable(p.Reason)
 	if !p.Actor.Role.AtLeast(a.role) {
 		err := account.Needs(a.role)
 		return operation.Outcome{}, errors.Join(err, d.note(ctx, p, a, identity.ID(), refused, err.Code))
@@ -95,8 +106,8 @@ func (d *Desk) Press(ctx context.Context, p Press) (operation.Outcome, error) {
 	if !a.names(p.Object) {
 		return operation.Outcome{}, fault.Missing(a.object)
 	}
-	if err := checkReason(p.Reason, a.reason); err != nil {
-		return operation.Outcome{}, err
+	if wrong != nil {
+		return operation.Outcome{}, errors.Join(wrong, d.note(ctx, p, a, identity.ID(), refused, "VALIDATION_FAILED"))
 	}
 	out, err := d.run(ctx, p, a, identity)
 	switch {
@@ -149,6 +160,9 @@ func (d *Desk) run(ctx context.Context, p Press, a action, identity operation.Id
 		}
 		pr := &pressing{Press: p, op: op}
 		if err := pr.judge(ctx, tx, a); err != nil {
+			return operation.Result{}, err
+		}
+		if err := a.fits(ctx, tx, p.Input); err != nil {
 			return operation.Result{}, err
 		}
 		pr.result = operation.Result{OrderID: pr.found.OrderID.UUID, ResourceType: a.object, ResourceID: p.Object, Code: 200}

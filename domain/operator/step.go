@@ -44,9 +44,9 @@ func (d *Desk) Step(ctx context.Context, id uuid.UUID) error {
 	var p Press
 	var running bool
 	var traceID string
-	err := d.Operations.DB.QueryRow(ctx, `SELECT b.action, b.user_id, coalesce(u.email, ''), u.role, coalesce(b.reason, ''), b.status = 'RUNNING', b.trace_id
+	err := d.Operations.DB.QueryRow(ctx, `SELECT b.action, b.user_id, coalesce(u.email, ''), u.role, coalesce(b.reason, ''), b.status = 'RUNNING', b.trace_id, b.input
 		FROM batches b JOIN users u ON u.id = b.user_id WHERE b.id = $1`, id).
-		Scan(&p.Action, &p.Actor.ID, &p.Actor.Email, &p.Actor.Role, &p.Reason, &running, &traceID)
+		Scan(&p.Action, &p.Actor.ID, &p.Actor.Email, &p.Actor.Role, &p.Reason, &running, &traceID, &p.Input)
 	if err != nil {
 		return fmt.Errorf("read batch: %w", err)
 	}
@@ -116,7 +116,7 @@ func (d *Desk) finished(ctx context.Context, id uuid.UUID, position int, cause e
 	return nil
 }
 
-const batchColumns = `b.id, b.action, b.user_id, coalesce(u.email, ''), b.filter, coalesce(b.reason, ''), b.status, b.total, i.done, i.skipped, i.failed,
+const batchColumns = `b.id, b.action, b.user_id, coalesce(u.email, ''), b.filter, b.input, ` + assigneeOf + `, coalesce(b.reason, ''), b.status, b.total, i.done, i.skipped, i.failed,
 	b.created_at, b.started_at, b.finished_at, b.retry_of, b.trace_id
 	FROM batches b LEFT JOIN users u ON u.id = b.user_id CROSS JOIN LATERAL (
 		SELECT count(*) FILTER (WHERE status = 'DONE') AS done, count(*) FILTER (WHERE status = 'SKIPPED') AS skipped,

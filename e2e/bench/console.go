@@ -79,7 +79,7 @@ func consoleVisits(ctx context.Context, pool *pgxpool.Pool) ([]visit, error) {
 	page := func(name string, addresses ...string) { list = append(list, visit{name: name, addresses: addresses}) }
 	for _, address := range []string{
 		"", "/operations", "/payments", "/inbox", "/outbox", "/reconcile", "/batches", "/audit", "/alarms", "/drills", "/prefs", "/views",
-		"/retention", "/users", "/help", "/operations?state=FAILED", "/operations?type=CREATE_PAYMENT", "/payments?state=SUCCEEDED", "/inbox?state=APPLIED",
+		"/retention", "/users", "/help", "/operations?state=FAILED", "/operations?type=CREATE_PAYMENT", "/orders", "/orders?state=EXPIRED", "/orders?state=REFUNDED", "/payments?state=SUCCEEDED", "/payments?state=CANCELED", "/inbox?state=APPLIED", "/inbox?state=STALE",
 		"?range=7d",
 	} {
 		page("/console"+address, "/console"+address)

@@ -4,26 +4,49 @@
   const doc = document;
   const on = (target, type, f) => target.addEventListener(type, f);
   const bar = doc.querySelector('.bar');
-  const typing = el => el.closest?.('input, textarea, select, [contenteditable]');
+  const typing = el => el.closest?.('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
 
-  // The stream's state is a word, never only a colour.
+  // What the stream is at, and whether the page stands still: a word, never only a colour.
   const state = doc.getElementById('stream-state');
-  const show = what => {
-    if (!state) return;
+  const selected = () => doc.querySelector('#main [name=selected]:checked, #bulk-all:checked');
+  let link = ''; // live, reconnecting, or paused in a hidden tab; nothing before the first answer
+  let held = false; // a look of the page itself was put off
+  let stale; // a list is called out of date after a while: most gaps are shorter
+  const note = (id, on) => {
+    const e = doc.getElementById(id);
+    if (e && e.hidden === on) e.hidden = !on;
+  };
+  const show = () => {
+    note('list-paused', !!selected());
+    if (!state || !link) return;
+    const what = link === 'live' && (held || selected()) ? 'paused' : link;
+    if (state.dataset.state === what) return;
     state.hidden = false;
     state.dataset.state = what;
     state.textContent = state.dataset[what];
   };
+  const is = what => {
+    link = what;
+    if (what === 'live') {
+      clearTimeout(stale);
+      stale = undefined;
+      note('list-stale', false);
+    } else if (what === 'reconnecting') {
+      stale ??= setTimeout(() => note('list-stale', true), 3000);
+    }
+    show();
+  };
   let connection; // the stream's, while it waits to be made again too
   const stream = doc.getElementById('stream');
+  const gone = () => is(doc.hidden ? 'paused' : 'reconnecting');
   const again = () => setTimeout(() => htmx.trigger(stream, 'again'), 5000);
-  on(doc, 'htmx:sse:after:connection', e => { connection = e.detail.connection; show('live'); });
-  on(doc, 'htmx:sse:error', () => show(doc.hidden ? 'paused' : 'reconnecting'));
-  on(doc, 'htmx:sse:before:connection', e => { if (e.detail.connection.attempt > 0) show(doc.hidden ? 'paused' : 'reconnecting'); });
+  on(doc, 'htmx:sse:after:connection', e => { connection = e.detail.connection; is('live'); });
+  on(doc, 'htmx:sse:error', gone);
+  on(doc, 'htmx:sse:before:connection', e => { if (e.detail.connection.attempt > 0) gone(); });
   for (const failed of ['htmx:response:error', 'htmx:error']) {
-    on(doc, failed, e => { if (stream && e.detail.ctx?.sourceElement === stream) { show('reconnecting'); again(); } });
+    on(doc, failed, e => { if (stream && e.detail.ctx?.sourceElement === stream) { is('reconnecting'); again(); } });
   }
-  on(doc, 'visibilitychange', () => { if (doc.hidden && state?.dataset.state) show('paused'); });
+  on(doc, 'visibilitychange', () => { if (doc.hidden && link) is('paused'); });
   for (const back of ['focus', 'online']) on(window, back, () => connection?.delayCanceller?.());
 
   // An alarm is said once, when it begins or ends.
@@ -36,26 +59,28 @@
     doc.getElementById('alarm-said').textContent = strip?.dataset.said ?? '';
   });
 
-  // Nothing moves under somebody who reads a table, has rows selected or a box open.
-  const busy = () => doc.querySelector('#main details[open], #main [name=selected]:checked') || typing(doc.activeElement ?? doc.body);
+  // Nothing moves under somebody who reads a table, has rows selected or a box open, and the page says so.
+  const busy = () => doc.querySelector('#main details[open]') || selected() || typing(doc.activeElement ?? doc.body);
+  const hold = now => { held = now; show(); };
   on(doc, 'htmx:config:request', e => {
-    const source = e.detail.ctx.sourceElement;
-    if (source.id !== 'live' || !busy()) return;
-    e.preventDefault();
-    show('paused');
+    if (e.detail.ctx.sourceElement.id !== 'live') return;
+    if (busy()) e.preventDefault();
+    hold(!!busy());
   });
-
-  // Somebody who selects rows isn't disturbed, and sees it.
-  const selected = () => doc.querySelector('#main [name=selected]:checked');
-  on(doc, 'change', e => { if (e.target.name === 'selected') show(selected() ? 'paused' : 'live'); });
+  const freed = () => { if (held && !busy()) hold(false); };
+  on(doc, 'focusout', () => setTimeout(freed));
+  doc.addEventListener('toggle', freed, true); // it doesn't bubble
+  on(doc, 'change', e => { if (e.target.matches('[name=selected], #bulk-all')) show(); });
+  on(window, 'pageshow', show); // the browser may have kept what was selected
 
   doc.querySelectorAll('[data-print]').forEach(b => { b.hidden = false; on(b, 'click', () => window.print()); });
   on(window, 'beforeprint', () => doc.querySelectorAll('#main details').forEach(d => { d.open = true; }));
 
-  // Keys: by their place on the keyboard too, so that they work on every layout. None inside a field, none with a modifier.
+  // Keys: a Latin letter as it is, any other by its place, so that they work on every layout. None where something is typed, none with
+  // a modifier.
   if (bar?.dataset.keys !== 'on') return;
-  const rows = () => [...doc.querySelectorAll('#main tbody tr')].filter(r => r.offsetParent);
-  const current = () => doc.querySelector('#main tr.current');
+  const rows = () => [...doc.querySelectorAll('#main tbody tr:not(.work-more)')].filter(r => r.offsetParent);
+  const current = () => doc.querySelector('#main tr.current') ?? doc.activeElement?.closest('#main tbody tr');
   const move = by => {
     const all = rows();
     if (!all.length) return;
@@ -84,22 +109,23 @@
   };
   const help = () => { location.href = '/console/help#shortcuts'; };
   const keys = {
-    Slash: find, KeyJ: () => move(1), KeyK: () => move(-1), KeyX: () => press('[name=selected]'), KeyC: () => press('[data-copy]'),
+    KeyJ: () => move(1), KeyK: () => move(-1), KeyX: () => press('[name=selected]'), KeyC: () => press('[data-copy]'),
     KeyR: () => { if (!selected()) doc.querySelector('[data-refresh]')?.click(); },
   };
   let going = 0;
   on(doc, 'keydown', e => {
     if (e.code === 'Escape') { close(); return; }
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
-    if (e.key === '?' || (e.shiftKey && e.code === 'Slash') || (e.shiftKey && e.code === 'Digit7' && e.key === '?')) { e.preventDefault(); help(); return; }
+    const name = /^[a-z]$/i.test(e.key) ? `Key${e.key.toUpperCase()}` : e.code;
+    const act = { '?': help, '/': find }[e.key] ?? (name === 'Slash' && (e.shiftKey ? help : find));
+    if (act) { e.preventDefault(); act(); return; }
     if (e.shiftKey) return;
     if (e.timeStamp < going) {
       going = 0;
-      if (e.code.startsWith('Key')) { e.preventDefault(); go(e.code.slice(3).toLowerCase()); }
+      if (name.startsWith('Key')) { e.preventDefault(); go(name.slice(3).toLowerCase()); }
       return;
     }
-    if (e.code === 'KeyG') { going = e.timeStamp + 1500; return; }
-    const act = e.key === '/' ? find : keys[e.code];
-    if (act) { e.preventDefault(); act(); }
+    if (name === 'KeyG') { going = e.timeStamp + 1500; return; }
+    if (keys[name]) { e.preventDefault(); keys[name](); }
   });
 })();
