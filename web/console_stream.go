@@ -48,7 +48,6 @@ type listener struct {
 type streams struct {
 	mu    sync.Mutex
 	pages []*listener // oldest first
-	last  *news
 	stop  context.CancelFunc
 }
 
@@ -58,9 +57,6 @@ func (s *streams) join(browser string, poll func(ctx context.Context)) *listener
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	page := &listener{browser: browser, news: make(chan news, 1), over: make(chan struct{})}
-	if s.last != nil {
-		page.news <- *s.last
-	}
 	s.pages = append(s.pages, page)
 	if len(s.pages) == 1 {
 		var ctx context.Context
@@ -90,7 +86,6 @@ func (s *streams) remove(page *listener) {
 	s.pages = slices.Delete(s.pages, at, at+1)
 	if len(s.pages) == 0 {
 		s.stop()
-		s.last = nil
 	}
 }
 
@@ -98,9 +93,6 @@ func (s *streams) remove(page *listener) {
 func (s *streams) tell(n news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last = &n; n.none {
-		s.last = nil
-	}
 	for _, page := range s.pages {
 		select {
 		case <-page.news:
@@ -149,6 +141,7 @@ func (h *Handlers) stream(w *bufio.Writer, page *listener, locale i18n.Locale, s
 		id++
 		_, _ = fmt.Fprintf(w, "id: %d\nretry: 1000\ndata: %s\n\n", id, strings.ReplaceAll(text, "\n", "\ndata: "))
 	}
+	_, _ = w.WriteString(": open\n\n") // the first news comes with the next poll: the last poll's may be older than the page
 	for {
 		if w.Flush() != nil {
 			return

@@ -20,11 +20,12 @@ type Personal struct {
 	Value string
 }
 
-// Reveal reads what the pages of an order or enquiry mask, if this person has lately said why (operator.Reveal); until is when that
-// ends. Otherwise there is nothing.
+// Reveal reads what the pages of an order or enquiry mask, if this person has lately said why (operator.Reveal) and still may; until is
+// when that ends. Otherwise there is nothing.
 func Reveal(ctx context.Context, q store.Querier, user, id uuid.UUID) (list []Personal, until time.Time, err error) {
 	rows, err := q.Query(ctx, `WITH asked AS (SELECT max(at) + $3::interval AS until FROM audit_actions
-			WHERE object_id = $1::uuid::text AND user_id = $2 AND action = 'reveal' AND outcome = 'DONE' AND at > clock_timestamp() - $3::interval)
+			WHERE object_id = $1::uuid::text AND user_id = $2 AND action = 'reveal' AND outcome = 'DONE' AND at > clock_timestamp() - $3::interval
+				AND EXISTS (SELECT FROM users WHERE id = $2 AND role IN ('support','operator','approver','admin')))
 		SELECT p.name, p.value, asked.until FROM asked CROSS JOIN LATERAL (
 			SELECT 1, 'name', customer_name FROM orders WHERE id = $1
 			UNION ALL SELECT 2, 'email', email FROM orders WHERE id = $1

@@ -25,7 +25,7 @@ var moves = map[string]string{ //nolint:gochecknoglobals // a table
 func (d *Desk) Steer(ctx context.Context, who account.User, id uuid.UUID, move string) error {
 	sql, known := moves[move]
 	if !known {
-		return fault.Missing("move of a batch")
+		return d.refuse(ctx, Press{Actor: who, Action: "tried", Object: id.String()}, id, fault.Missing("move of a batch"))
 	}
 	p := Press{Actor: who, Action: Name("batch_" + move), Object: id.String()}
 	err := store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
@@ -50,7 +50,8 @@ func (d *Desk) Steer(ctx context.Context, who account.User, id uuid.UUID, move s
 	return d.refuse(ctx, p, id, err)
 }
 
-// RetryFailed previews a new batch of what failed in another one; pressed twice it gives the same.
+// RetryFailed previews a new batch of what failed in another one; pressed twice it gives the same. NOT_FOUND while that one goes on:
+// what fails later would never be in it.
 func (d *Desk) RetryFailed(ctx context.Context, who account.User, id uuid.UUID) (uuid.UUID, error) {
 	again := uuid.NewSHA1(id, []byte("retry"))
 	p := Press{Actor: who, Action: previewed, Object: again.String()}
@@ -58,6 +59,9 @@ func (d *Desk) RetryFailed(ctx context.Context, who account.User, id uuid.UUID) 
 		b, err := lockBatch(ctx, tx, who, id)
 		if err != nil {
 			return err
+		}
+		if b.Status != "DONE" && b.Status != "STOPPED" {
+			return fault.Missing("batch that has ended")
 		}
 		tag, err := tx.Exec(ctx, `INSERT INTO batches (id, action, user_id, filter, status, total, retry_of, trace_id, input)
 			SELECT $2, action, user_id, filter, 'PREVIEW', n, id, $3, input FROM batches b,

@@ -19,6 +19,7 @@ import (
 // Errors: those of Confirm and Press.
 func (d *Desk) Look(ctx context.Context, who account.User, id uuid.UUID, reason string, count int) (operation.Outcome, error) {
 	var objects []uuid.UUID
+	p := Press{Actor: who, Action: started, Object: id.String(), Reason: tellable(reason)}
 	err := store.InTx(ctx, d.Operations.DB, func(tx pgx.Tx) error {
 		b, err := lockBatch(ctx, tx, who, id)
 		if err != nil {
@@ -40,7 +41,7 @@ func (d *Desk) Look(ctx context.Context, who account.User, id uuid.UUID, reason 
 		return nil
 	})
 	if err != nil {
-		return operation.Outcome{}, err
+		return operation.Outcome{}, d.refuse(ctx, p, id, err)
 	}
 	return d.Press(ctx, Press{Actor: who, Action: Reconcile, Object: Several, Key: "batch:" + id.String(), Reason: reason, Input: Input{Objects: objects}})
 }

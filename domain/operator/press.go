@@ -72,11 +72,14 @@ type pressing struct {
 const maxReason = 500 // characters
 
 func checkReason(reason string, required bool) error {
-	if n := utf8.RuneCountInString(reason); n > maxReason || (required && n == 0) || strings.ContainsRune(reason, 0) {
+	if n := utf8.RuneCountInString(reason); n > maxReason || (required && n == 0) || !storable(reason) {
 		return fault.Validation(fault.Field{Field: "reason", Rule: "required,max=500", Message: "must have 1 to 500 characters"})
 	}
 	return nil
 }
+
+// storable: the database can hold it.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // tellable is a reason as the audit may keep it: nothing of one that is too long, or that the database can't hold.
 func tellable(reason string) string {
@@ -104,7 +107,8 @@ func (d *Desk) Press(ctx context.Context, p Press) (operation.Outcome, error) {
 		return operation.Outcome{}, errors.Join(err, d.note(ctx, p, a, identity.ID(), refused, err.Code))
 	}
 	if !a.names(p.Object) {
-		return operation.Outcome{}, fault.Missing(a.object)
+		err := fault.Missing(a.object)
+		return operation.Outcome{}, errors.Join(err, d.note(ctx, p, a, identity.ID(), refused, err.Code))
 	}
 	if wrong != nil {
 		return operation.Outcome{}, errors.Join(wrong, d.note(ctx, p, a, identity.ID(), refused, "VALIDATION_FAILED"))
