@@ -32,7 +32,7 @@ func (s *shop) counted(sql string, want int) {
 func (s *shop) parkedLong() {
 	s.t.Helper()
 	s.exec(`INSERT INTO outbox_events (id, dedupe_key, event_type, order_id, trace_id, created_at, parked_at)
-		VALUES (gen_random_uuid(), gen_random_uuid(), 'ORDER_PAID', gen_random_uuid(), 't', now() - interval '1 hour', now())`)
+		VALUES (gen_random_uuid(), gen_random_uuid(), 'ORDER_PAID', gen_random_uuid(), 't', now() - interval '1 hour', now() - interval '1 hour')`)
 }
 
 func TestAnAlarmIsSeenAnsweredAndRemembered(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"testing"
 	"time"
 
@@ -153,5 +152,5 @@ func TestABulkFormIsReadWithCare(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, late.Status)
 	require.Contains(t, late.page(t).Find(testID("error-summary")).Text(), "next 30 days")
 	viewer := f.as(account.Viewer).page("/console/work/failed_jobs", http.StatusOK)
-	require.Equal(t, strconv.Itoa(2), strconv.Itoa(viewer.Find(testID("bulk-bar")+" select[disabled]").Length()))
+	require.Equal(t, 2, viewer.Find(testID("bulk-bar")+" select[disabled]").Length())
 }

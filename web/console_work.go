@@ -156,7 +156,7 @@ func (h *Handlers) workRows(c *fiber.Ctx, name string, items []console.WorkItem)
 
 func workRow(ctx context.Context, i console.WorkItem) view.WorkRow {
 	r := view.WorkRow{
-		ID: i.ID, Key: i.Key.String(), Kind: i.Kind, URL: workURL(i), Label: i.Label, State: i.State, OrderID: optional(i.OrderID), Order: number(i.OrderNumber), At: i.At,
+		ID: i.ID, Key: i.Key.String(), Kind: i.Kind, URL: workURL(i), Label: i.Label, State: i.State, OrderID: optional(i.OrderID), Order: number(i.OrderNumber), At: i.Since,
 		NextAt: orZero(i.NextAt), Attempts: i.Attempts, Said: i.Said, Who: i.Who, Assignee: i.Assignee, Ticket: i.Ticket, Tags: i.Tags,
 	}
 	if i.Amount != nil {
@@ -245,7 +245,7 @@ func (h *Handlers) workCSV(c *fiber.Ctx, name string, q console.WorkQuery) error
 			amount, code = i.Amount.Decimal(), i.Amount.Currency
 		}
 		rows = append(rows, []string{
-			i.Kind, i.ID, optional(i.OrderID), number(i.OrderNumber), i.Label, i.State, amount, code, stamp(&i.At), stamp(i.NextAt), strconv.Itoa(i.Attempts),
+			i.Kind, i.ID, optional(i.OrderID), number(i.OrderNumber), i.Label, i.State, amount, code, stamp(&i.Since), stamp(i.NextAt), strconv.Itoa(i.Attempts),
 			i.Said, i.Who, i.Assignee, i.Ticket, join(i.Tags),
 		})
 	}

@@ -47,13 +47,13 @@ func (h *Handlers) enter(c *fiber.Ctx, floor account.Role) (status int, err erro
 		return 0, account.Needs(floor)
 	}
 	former := c.Cookies(h.cookieName(cookieSession))
-	if err := h.signInAs(c, u); err != nil {
-		return 0, err
-	}
-	if u.Role.Staff() {
+	if u.Role.Staff() { // first: nobody is in without a line
 		if err := h.Operator.Tell(ctx, operator.Told{Actor: u, What: "sign_in", ObjectType: "user", Object: u.ID.String()}); err != nil {
 			return 0, err
 		}
+	}
+	if err := h.signInAs(c, u); err != nil {
+		return 0, err
 	}
 	if guest.Role == account.Guest {
 		if err := checkout.Adopt(ctx, h.DB, guest.ID, u.ID); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"onefold/domain/alarm"
+	"onefold/domain/invariant"
 	"onefold/domain/provider"
 	"onefold/domain/provider/alerthook"
 	"onefold/jobs"
@@ -32,8 +33,8 @@ func (a alerting) limits() (alarm.Limits, error) {
 	if a.AlarmEvery < time.Second {
 		return nil, errors.New("--alarm-every (ONEFOLD_ALARM_EVERY) must be at least 1s")
 	}
-	if a.MonitorEvery < time.Second {
-		return nil, errors.New("--monitor-every (ONEFOLD_MONITOR_EVERY) must be at least 1s")
+	if a.MonitorEvery < time.Second || a.MonitorEvery > invariant.MonitorAtMost {
+		return nil, errors.New("--monitor-every (ONEFOLD_MONITOR_EVERY) must lie between 1s and 2m")
 	}
 	if a.AlertWebhook != "" {
 		if u, err := url.Parse(a.AlertWebhook); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

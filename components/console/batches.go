@@ -37,7 +37,6 @@ type BatchModel struct {
 	Amounts      []string // of what waits, one per currency
 	Why          []Sum    // what is skipped or failed, by reason
 	Items        []BatchItem
-	RetryAllowed bool
 	Changed      int // things whose state has changed since the set was frozen
 }
 

@@ -71,7 +71,7 @@ func SaveView(ctx context.Context, q store.Querier, id ID, name, address string,
 func viewable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= maxViewAddress && u.Host == "" && u.Scheme == "" && strings.HasPrefix(u.Path, "/console/") &&
-		!strings.ContainsAny(address, "\\\x00\r\n") && u.Path == path.Clean(u.Path)
+		utf8.ValidString(address) && !strings.ContainsAny(address, "\\\x00\r\n") && u.Path == path.Clean(u.Path)
 }
 
 // RemoveView removes one of somebody's own; one that isn't there is a success, and removed says so.

@@ -89,7 +89,7 @@ func (d *duty) look() {
 func (d *duty) parked(age time.Duration) {
 	d.Helper()
 	d.exec(`INSERT INTO outbox_events (id, dedupe_key, event_type, order_id, trace_id, created_at, parked_at)
-		VALUES (gen_random_uuid(), gen_random_uuid(), 'ORDER_PAID', gen_random_uuid(), 't', now() - $1::interval, now())`, age)
+		VALUES (gen_random_uuid(), gen_random_uuid(), 'ORDER_PAID', gen_random_uuid(), 't', now() - interval '1 day', now() - $1::interval)`, age)
 }
 
 func (d *duty) heard() (list []string) {
@@ -105,7 +105,7 @@ func TestOneAlertAndOneRecoveredPerFiring(t *testing.T) {
 	d.parked(time.Minute)
 	d.look()
 	require.Empty(t, d.heard(), "younger than its limit")
-	d.exec(`UPDATE outbox_events SET created_at = now() - interval '1 hour'`)
+	d.exec(`UPDATE outbox_events SET parked_at = now() - interval '1 hour'`)
 	for range 3 {
 		d.look()
 	}

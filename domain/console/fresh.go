@@ -43,5 +43,5 @@ func (s source) entered() string {
 	if s.came == "" {
 		return s.at
 	}
-	return s.came
+	return "coalesce(" + s.came + ", " + s.at + ")"
 }

@@ -166,11 +166,11 @@ func TestQueuesCountWhatNeedsAPerson(t *testing.T) {
 		require.Zero(t, n, name)
 	}
 	w.exec(t, `UPDATE payments SET status = 'UNKNOWN', updated_at = now() - interval '10 minutes' WHERE status = 'CREATED'`)
-	w.exec(t, `UPDATE operations SET created_at = now() - interval '10 minutes'`)
-	w.exec(t, `UPDATE operations SET next_attempt_at = now() - interval '10 minutes' WHERE status = 'PROCESSING'`)
-	w.exec(t, `UPDATE operations SET status = 'FAILED', failure_code = 'X' WHERE type = 'ACCRUE_BONUS'`)
-	w.exec(t, `UPDATE incoming_events SET status = 'QUARANTINED', received_at = now() - interval '10 minutes'`)
-	w.exec(t, `UPDATE outbox_events SET dispatched_at = NULL, parked_at = now(), created_at = now() - interval '10 minutes' WHERE event_type = 'ORDER_PAID'`)
+	w.exec(t, `UPDATE operations SET created_at = now() - interval '20 minutes'`)
+	w.exec(t, `UPDATE operations SET next_attempt_at = now() - interval '20 minutes' WHERE status = 'PROCESSING'`)
+	w.exec(t, `UPDATE operations SET status = 'FAILED', failure_code = 'X', completed_at = now() - interval '10 minutes' WHERE type = 'ACCRUE_BONUS'`)
+	w.exec(t, `UPDATE incoming_events SET status = 'QUARANTINED', received_at = now() - interval '10 minutes', processed_at = now() - interval '10 minutes'`)
+	w.exec(t, `UPDATE outbox_events SET dispatched_at = NULL, parked_at = now() - interval '10 minutes', created_at = now() - interval '10 minutes' WHERE event_type = 'ORDER_PAID'`)
 	w.exec(t, `UPDATE orders SET needs_review = true, review_reason = 'x', created_at = now() - interval '10 minutes' WHERE status = 'FULFILLED'`)
 	for name, n := range counts() {
 		require.Equal(t, 1, n, name)

@@ -60,7 +60,7 @@ type Twin struct {
 }
 
 // partsOfIntent are the IDs of everything that an operator may have pressed on. $1 is the order or NULL, $2 the operation.
-const partsOfIntent = `SELECT $1::uuid UNION SELECT $2::uuid
+const partsOfIntent = `SELECT $1::uuid UNION SELECT $2::uuid UNION SELECT id FROM leads WHERE operation_id = $2
 	UNION SELECT id FROM operations WHERE order_id = $1 UNION SELECT id FROM payments WHERE order_id = $1
 	UNION SELECT id FROM refunds WHERE order_id = $1 UNION SELECT id FROM shipments WHERE order_id = $1
 	UNION SELECT id FROM outbox_events WHERE order_id = $1 UNION SELECT id FROM incoming_events WHERE order_id = $1`

@@ -176,7 +176,7 @@ func countSQL() string {
 		var parts []string
 		for _, s := range q.sources {
 			parts = append(parts, fmt.Sprintf("(SELECT %s AS at FROM %s WHERE %s AND %s ORDER BY %s, %s LIMIT %d)",
-				s.at, s.from, s.where, s.awake(), s.at, s.id, MaxCount))
+				s.entered(), s.from, s.where, s.awake(), s.at, s.id, MaxCount))
 		}
 		all = append(all, fmt.Sprintf("SELECT %d, '%s', least(count(*), %d), min(at) FROM (%s) AS r", i, q.name, MaxCount, strings.Join(parts, " UNION ALL ")))
 	}

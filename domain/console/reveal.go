@@ -30,7 +30,7 @@ func Reveal(ctx context.Context, q store.Querier, user, id uuid.UUID) (list []Pe
 			SELECT 1, 'name', customer_name FROM orders WHERE id = $1
 			UNION ALL SELECT 2, 'email', email FROM orders WHERE id = $1
 			UNION ALL SELECT 3, 'address', concat_ws(', ', d.a ->> 'name', d.a ->> 'line1', d.a ->> 'line2', d.a ->> 'postcode', d.a ->> 'city', d.a ->> 'country')
-				FROM (SELECT delivery -> 'address' AS a FROM orders WHERE id = $1) AS d
+				FROM (SELECT delivery -> 'address' FROM orders WHERE id = $1 UNION SELECT address FROM shipments WHERE order_id = $1) AS d(a)
 			UNION ALL SELECT 4, 'recipient', n.recipient FROM notifications n JOIN orders o ON o.id = n.order_id
 				WHERE o.id = $1 AND n.recipient IS DISTINCT FROM o.email
 			UNION ALL SELECT 5, 'license', license_key FROM licenses WHERE order_id = $1

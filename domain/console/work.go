@@ -36,7 +36,8 @@ type WorkItem struct {
 	Kind        string // payment, refund, shipment, operation, event, outbox, order, duplicate, job, approval
 	ID          string
 	Key         uuid.UUID // its place among things of one moment
-	At          time.Time // since when it waits
+	At          time.Time // its place in the queue: when it began, e.g. its order was placed
+	Since       time.Time // when it came into the queue
 	OrderID     uuid.NullUUID
 	OrderNumber *int64
 	Label       string // its type or reason
@@ -257,9 +258,9 @@ func (w *work) union(limit int, back bool) string {
 	}
 	var parts []string
 	for _, s := range w.sources {
-		parts = append(parts, fmt.Sprintf(`(SELECT '%s'::text AS kind, %s AS object, %s AS key, %s AS at, %s AS order_id, %s AS label, %s AS state, %s AS minor, %s AS money,
+		parts = append(parts, fmt.Sprintf(`(SELECT '%s'::text AS kind, %s AS object, %s AS key, %s AS at, %s AS since, %s AS order_id, %s AS label, %s AS state, %s AS minor, %s AS money,
 			%s AS next, %s AS attempts, %s AS said, %s AS who, %s AS until, %s AS sent, %s AS more, %s AS error FROM %s %s WHERE %s ORDER BY %s %s, %s %s LIMIT %d)`,
-			s.kind, null(s.id, "text"), s.uuid(), s.at, null(s.order, "uuid"), null(s.label, "text"), null(s.state, "text"), null(s.minor, "bigint"),
+			s.kind, null(s.id, "text"), s.uuid(), s.at, s.entered(), null(s.order, "uuid"), null(s.label, "text"), null(s.state, "text"), null(s.minor, "bigint"),
 			null(s.money, "text"), null(s.next, "timestamptz"), null(s.attempts, "int"), null(s.said, "text"), null(s.who, "text"), null(s.until, "timestamptz"),
 			null(s.sent, "timestamptz"), null(s.more, "jsonb"), fmt.Sprintf(fingerprint, null(s.said, "text")), s.from, s.joins, w.conditions(s, back),
 			s.at, direction, s.id, direction, limit))
@@ -276,7 +277,7 @@ func (w *work) list(ctx context.Context, q store.Querier, limit int, back bool) 
 	if back {
 		direction = "DESC"
 	}
-	sql := fmt.Sprintf(`SELECT r.kind, r.object, r.key, r.at, r.order_id, o.number, coalesce(r.label, ''), coalesce(r.state, ''), r.minor, r.money, r.next,
+	sql := fmt.Sprintf(`SELECT r.kind, r.object, r.key, r.at, r.since, r.order_id, o.number, coalesce(r.label, ''), coalesce(r.state, ''), r.minor, r.money, r.next,
 			coalesce(r.attempts, 0), coalesce(r.said, ''), coalesce(r.who, ''), r.until, r.sent, r.more, coalesce(u.email, ''), coalesce(c.ticket, ''), coalesce(c.tags, '{}')
 		FROM (%s) AS r LEFT JOIN orders o ON o.id = r.order_id LEFT JOIN cases c ON c.object_id = coalesce(r.order_id, r.key) LEFT JOIN users u ON u.id = c.assignee
 		ORDER BY r.at %s, r.key %s`, w.union(limit, back), direction, direction)
@@ -295,7 +296,7 @@ func scanWork(row pgx.CollectableRow) (i WorkItem, err error) {
 	var minor *int64
 	var code *string
 	var more []byte
-	err = row.Scan(&i.Kind, &i.ID, &i.Key, &i.At, &i.OrderID, &i.OrderNumber, &i.Label, &i.State, &minor, &code, &i.NextAt, &i.Attempts, &i.Said, &i.Who,
+	err = row.Scan(&i.Kind, &i.ID, &i.Key, &i.At, &i.Since, &i.OrderID, &i.OrderNumber, &i.Label, &i.State, &minor, &code, &i.NextAt, &i.Attempts, &i.Said, &i.Who,
 		&i.Until, &i.SentAt, &more, &i.Assignee, &i.Ticket, &i.Tags)
 	if err == nil && more != nil {
 		err = json.Unmarshal(more, &i.More)

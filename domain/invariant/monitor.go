@@ -15,6 +15,8 @@ import (
 const (
 	// MonitorEvery is how often Monitor should be called.
 	MonitorEvery = time.Minute
+	// MonitorAtMost is the longest pause between two calls: less than changedWithin, so that nothing falls between them.
+	MonitorAtMost = 2 * time.Minute
 	// share of one core that looking at everything may take: one part in so many. What takes up to a quarter of a minute is done
 	// every time, what takes a minute every four minutes; in between only what changed is looked at.
 	share = 4

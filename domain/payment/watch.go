@@ -93,9 +93,13 @@ func correctID(ctx context.Context, tx pgx.Tx, p Payment, found provider.Payment
 	if err != nil || now.ProviderID != p.ProviderID {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE payments SET provider_payment_id = $2, confirmation_url = nullif($3, ''), updated_at = now() WHERE id = $1`,
-		p.ID, found.ID, found.ConfirmationURL); err != nil {
+	done, err := tx.Exec(ctx, `UPDATE payments SET provider_payment_id = $2, confirmation_url = nullif($3, ''), updated_at = now() WHERE id = $1
+		AND NOT EXISTS (SELECT FROM payments o WHERE o.provider_payment_id = $2 AND o.provider = $4)`, p.ID, found.ID, found.ConfirmationURL, p.Provider)
+	if err != nil {
 		return fmt.Errorf("correct provider's payment ID: %w", err)
+	}
+	if done.RowsAffected() == 0 { // it is another payment's: a person has to look
+		return order.Flag(ctx, tx, p.OrderID, p.ID, "second_provider_payment")
 	}
 	return journal.Append(ctx, tx, journal.Entry{
 		Kind: "payment.id_corrected", OperationID: p.OperationID, OrderID: p.OrderID, PaymentID: p.ID,
