@@ -259,9 +259,12 @@ func (s *shop) away(f func()) {
 	}
 	admin(fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS false`, name))
 	admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + name + `'`)
+	defer func() { // also if f fails: the rest of the test ends by itself
+		_, err := conn.Exec(context.WithoutCancel(s.t.Context()), fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS true`, name))
+		require.NoError(s.t, err)
+		s.db.Reset()
+	}()
 	f()
-	admin(fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS true`, name))
-	s.db.Reset()
 }
 
 // The provider forgets nothing: its ledger survives kill -9, and undelivered events are sent after it is back.
