@@ -161,7 +161,7 @@ func TestQuestion_WhatIsStuckSinceWhenWaitingForWhom(t *testing.T) {
 	f.exec(`UPDATE operations SET created_at = now() - interval '40 minutes', next_attempt_at = next_attempt_at - interval '1 hour' WHERE status = 'PROCESSING'`)
 	v := f.as(account.Viewer)
 	doc := v.page("/console", http.StatusOK)
-	for queue, words := range map[string][]string{"stuck_operations": {"40 min / 10 min", "for a worker"}, "unknown_payments": {"20 min / 15 min", "for the provider"}} {
+	for queue, words := range map[string][]string{"stuck_operations": {"35 min / 10 min", "for a worker"}, "unknown_payments": {"20 min / 15 min", "for the provider"}} {
 		tile := doc.Find(testID("queue-" + queue))
 		require.True(t, tile.HasClass("bad"), queue)
 		for _, word := range append(words, "over the limit") {

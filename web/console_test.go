@@ -270,7 +270,7 @@ func TestTheOverviewCountsWhatItsListsShow(t *testing.T) {
 	f.sold("key-1")
 	f.placed("key-2")
 	f.exec(`UPDATE payments SET status = 'UNKNOWN', updated_at = now() - interval '20 minutes' WHERE status = 'PENDING'`)
-	f.exec(`UPDATE operations SET created_at = now() - interval '10 minutes', next_attempt_at = next_attempt_at - interval '1 hour'`)
+	f.exec(`UPDATE operations SET created_at = now() - interval '20 minutes', next_attempt_at = next_attempt_at - interval '1 hour'`)
 	f.exec(`UPDATE operations SET status = 'FAILED', failure_code = 'X' WHERE type = 'ACCRUE_BONUS'`)
 	f.exec(`UPDATE incoming_events SET status = 'QUARANTINED'`)
 	f.exec(`UPDATE outbox_events SET dispatched_at = NULL, parked_at = now() WHERE event_type = 'ORDER_PAID'`)
