@@ -66,10 +66,14 @@ func TestExplore(t *testing.T) {
 		r := &schedule{world: w, T: t, user: w.somebody(t)}
 		r.begin()
 		r.place(t) // nothing else can happen before
+		if rapid.Bool().Draw(t, "paid") {
+			r.paid() // the other half of a story is worth as many schedules
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"place": r.place, "cancel": r.cancel, "pay again": r.retry, "refund": r.refund, "expire": r.expire, "correct": r.correct,
 			"shopper": r.shopper, "shopper too": r.shopper, "work on": r.work, "work more": r.work, "relay on": r.relay, "deliver more": r.deliver,
 			"fault": r.fault, "deliver": r.deliver, "lose": r.lose, "forge": r.forge, "press": r.press, "work": r.work, "relay": r.relay,
+			"arrive": func(*rapid.T) { r.provider.arrive() },
 		})
 		r.settle()
 		r.check()
@@ -101,15 +105,31 @@ type world struct {
 }
 
 // mortal is the simulator's client in a worker that may die after the provider answered, or be held up there while the world goes on.
+// A call may also be slow: it gets no answer, and reaches the provider later, when the worker may have repeated it.
 type mortal struct {
 	*sim.Client
-	dies      bool
-	meanwhile func() // once
+	dies, slow bool
+	meanwhile  func() // once
+	late       []func()
 }
 
 type death struct{}
 
-func (m *mortal) after() {
+// arrive lets the slow calls reach the provider.
+func (m *mortal) arrive() {
+	for _, call := range m.late {
+		call()
+	}
+	m.late = nil
+}
+
+func through[In, Out any](ctx context.Context, m *mortal, call func(context.Context, In) (Out, error), in In) (out Out, err error) {
+	if m.slow {
+		m.slow, err = false, provider.Errorf(provider.Unknown, "no answer")
+		m.late = append(m.late, func() { _, _ = call(context.WithoutCancel(ctx), in) })
+	} else {
+		out, err = call(ctx, in)
+	}
 	if on := m.meanwhile; on != nil {
 		m.meanwhile = nil
 		on()
@@ -118,30 +138,25 @@ func (m *mortal) after() {
 		m.dies = false
 		panic(death{})
 	}
+	return out, err
 }
 
 func (m *mortal) CreatePayment(ctx context.Context, in provider.CreatePayment) (provider.Payment, error) {
-	p, err := m.Client.CreatePayment(ctx, in)
-	m.after()
-	return p, err
+	return through(ctx, m, m.Client.CreatePayment, in)
 }
 
 func (m *mortal) CancelPayment(ctx context.Context, key, id string) (provider.Payment, error) {
-	p, err := m.Client.CancelPayment(ctx, key, id)
-	m.after()
-	return p, err
+	return through(ctx, m, func(ctx context.Context, id string) (provider.Payment, error) {
+		return m.Client.CancelPayment(ctx, key, id)
+	}, id)
 }
 
 func (m *mortal) CreateShipment(ctx context.Context, in provider.CreateShipment) (provider.Shipment, error) {
-	s, err := m.Client.CreateShipment(ctx, in)
-	m.after()
-	return s, err
+	return through(ctx, m, m.Client.CreateShipment, in)
 }
 
 func (m *mortal) CreateRefund(ctx context.Context, in provider.CreateRefund) (provider.Refund, error) {
-	r, err := m.Client.CreateRefund(ctx, in)
-	m.after()
-	return r, err
+	return through(ctx, m, m.Client.CreateRefund, in)
 }
 
 func newWorld(t *testing.T) *world {
@@ -200,6 +215,23 @@ type schedule struct {
 	*rapid.T
 	user   uuid.UUID
 	orders []uuid.UUID
+}
+
+// paid lets everything go well until the money is there and its consequences are planned.
+func (r *schedule) paid() {
+	for _, id := range r.due() {
+		r.execute(id)
+	}
+	r.post("/control/payments/"+r.text(`SELECT max(provider_payment_id) FROM payments WHERE order_id = ANY($1)`)+"/succeed", "")
+	r.mu.Lock()
+	came := r.bag
+	r.bag = nil
+	r.mu.Unlock()
+	for _, body := range came {
+		r.receive(body)
+	}
+	r.apply()
+	r.relay(nil)
 }
 
 // refused fails unless err is an answer that the contract knows; a refusal is as good as a success here.
@@ -333,8 +365,9 @@ func (r *schedule) receive(body []byte) {
 // work carries one thing on that nobody owns; the worker may die after the provider answered, or be overtaken there.
 func (r *schedule) work(t *rapid.T) {
 	r.provider.dies = rapid.IntRange(0, 3).Draw(t, "dies") == 0
+	r.provider.slow = rapid.IntRange(0, 3).Draw(t, "slow") == 0
 	overtaken := rapid.IntRange(0, 3).Draw(t, "overtaken") == 0
-	defer func() { r.provider.dies, r.provider.meanwhile = false, nil }()
+	defer func() { r.provider.dies, r.provider.slow, r.provider.meanwhile = false, false, nil }()
 	if rapid.Bool().Draw(t, "time passes") {
 		r.timePasses()
 	}
@@ -402,8 +435,9 @@ func (r *schedule) apply() {
 	}
 }
 
-// timePasses makes everything due and ends every lease.
+// timePasses makes everything due and ends every lease. No call is on its way for so long.
 func (r *schedule) timePasses() {
+	r.provider.arrive()
 	for _, sql := range []string{
 		`UPDATE operations SET next_attempt_at = now() - interval '1 second', sent_at = greatest(sent_at - interval '2 minutes', now() - interval '5 minutes'),
 			lease_expires_at = CASE WHEN lease_expires_at IS NOT NULL THEN now() - interval '1 second' END WHERE status = 'PROCESSING'`,
@@ -444,7 +478,7 @@ func (r *schedule) begin() {
 	r.mend()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bag = nil
+	r.bag, r.provider.late = nil, nil
 }
 
 // mend takes all faults back. Webhooks are sent before the call that caused them is answered, so that the bag holds the same ones
@@ -506,6 +540,16 @@ func (r *schedule) check() {
 	var refunded int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &status, &orphan, &refunded}, func() error {
 		r.compare(id, status, orphan, refunded)
+		return nil
+	})
+	require.NoError(r, err)
+	rows, err = r.pool.Query(r.Context(), `SELECT id::text, status FROM shipments WHERE order_id = ANY($1)`, r.orders)
+	require.NoError(r, err)
+	_, err = pgx.ForEachRow(rows, []any{&id, &status}, func() error {
+		_, err := r.client.FindShipment(r.Context(), id)
+		none := err != nil && provider.KindOf(err) == provider.NotFound
+		require.True(r, none || err == nil, "one label per parcel: %v", err)
+		require.Equal(r, status == "SUCCEEDED", !none, "parcel %s is %s", id, status)
 		return nil
 	})
 	require.NoError(r, err)
