@@ -120,8 +120,21 @@ func TestMoneyForAClosedOrder(t *testing.T) {
 		for range 3 {
 			b.hear(t, b.said(provider.Succeeded))
 			require.Equal(t, facts{Payment: payment.Succeeded, Order: closed, Operation: "COMPLETED", Review: "paid_after_close"}, b.facts(t))
+			var back int
+			paymenttest.Read(t, b.db, `SELECT count(*) FROM payments p JOIN operations op ON op.order_id = p.order_id AND op.type = 'REFUND_ORPHAN'
+				WHERE p.id = $1 AND p.orphaned_at IS NOT NULL`, []any{b.order.PaymentID}, &back)
+			require.Equal(t, 1, back, "its way back is planned, once")
 		}
 	}
+}
+
+// Whatever a handler forgets, the database allows one open attempt per order.
+func TestTheDatabaseAllowsOneOpenAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, storetest.Tx(t))
+	_, err := b.db.Exec(t.Context(), `INSERT INTO payments (id, order_id, attempt, operation_id, status, amount_minor, currency, provider, provider_key)
+		SELECT gen_random_uuid(), order_id, 2, gen_random_uuid(), 'CREATED', amount_minor, currency, provider, 'another' FROM payments WHERE id = $1`, b.order.PaymentID)
+	require.ErrorContains(t, err, "one_open_payment")
 }
 
 // The webhook is faster than our commit: it waits, and is applied without another delivery.
