@@ -21,23 +21,23 @@ type BatchRow struct {
 // BatchModel is one batch: what it would do, does or did.
 type BatchModel struct {
 	BatchRow
-	CSRF         string
-	Role         string
-	Allowed      bool // the person may confirm and steer it
-	Waiting      int
-	Typed        bool // their number has to be typed
-	ReasonText   string
-	ReasonError  string
-	CountText    string
-	CountError   string
-	InputError   string
-	Reason       string // with which it was confirmed
-	RetryOf      string
-	Sums         []Sum    // what waits, by state
-	Amounts      []string // of what waits, one per currency
-	Why          []Sum    // what is skipped or failed, by reason
-	Items        []BatchItem
-	Changed      int // things whose state has changed since the set was frozen
+	CSRF        string
+	Role        string
+	Allowed     bool // the person may confirm and steer it
+	Waiting     int
+	Typed       bool // their number has to be typed
+	ReasonText  string
+	ReasonError string
+	CountText   string
+	CountError  string
+	InputError  string
+	Reason      string // with which it was confirmed
+	RetryOf     string
+	Sums        []Sum    // what waits, by state
+	Amounts     []string // of what waits, one per currency
+	Why         []Sum    // what is skipped or failed, by reason
+	Items       []BatchItem
+	Changed     int // things whose state has changed since the set was frozen
 }
 
 // Sum is a number of things with a state or reason.
