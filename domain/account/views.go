@@ -49,7 +49,7 @@ func Views(ctx context.Context, q store.Querier, id ID) ([]View, error) {
 // TOO_MANY_VIEWS at the fifty-first.
 func SaveView(ctx context.Context, q store.Querier, id ID, name, address string, shared bool) error {
 	name = strings.TrimSpace(name)
-	if name == "" || utf8.RuneCountInString(name) > maxViewName || strings.ContainsRune(name, 0) || !utf8.ValidString(name) {
+	if name == "" || utf8.RuneCountInString(name) > maxViewName || !store.Storable(name) {
 		return fault.Validation(fault.Field{Field: "name", Rule: "required,max=60", Message: "must have 1 to 60 characters"})
 	}
 	if !viewable(address) {
@@ -71,7 +71,7 @@ func SaveView(ctx context.Context, q store.Querier, id ID, name, address string,
 func viewable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= maxViewAddress && u.Host == "" && u.Scheme == "" && strings.HasPrefix(u.Path, "/console/") &&
-		utf8.ValidString(address) && !strings.ContainsAny(address, "\\\x00\r\n") && u.Path == path.Clean(u.Path)
+		store.Storable(address) && !strings.ContainsAny(address, "\\\r\n") && u.Path == path.Clean(u.Path)
 }
 
 // RemoveView removes one of somebody's own; one that isn't there is a success, and removed says so.

@@ -16,6 +16,7 @@ import (
 	"onefold/domain/money"
 	"onefold/domain/operation"
 	"onefold/domain/order"
+	"onefold/domain/store"
 )
 
 // Limits of one order.
@@ -86,7 +87,7 @@ func (c Command) normalised() (Command, error) {
 		c.Delivery = &normal
 	}
 	for _, text := range []struct{ field, value string }{{"promoCode", c.PromoCode}, {"name", c.Name}, {"email", c.Email}} {
-		if !storable(text.value) {
+		if !store.Storable(text.value) {
 			breaks(text.field, "text", "must be UTF-8 text without the NUL character")
 		}
 	}
@@ -97,9 +98,6 @@ func (c Command) normalised() (Command, error) {
 }
 
 func tooLong(s string) bool { return utf8.RuneCountInString(s) > maxText }
-
-// storable text is UTF-8 without NUL: Postgres refuses anything else.
-func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // normalItems sums the items of one product and sorts by product: their order and split mean nothing.
 func normalItems(items []Item, breaks func(field, rule, message string)) []Item {
@@ -113,7 +111,7 @@ func normalItems(items []Item, breaks func(field, rule, message string)) []Item 
 	sums := map[string]int{}
 	for i, item := range items {
 		id := operation.Text(item.ProductID)
-		if id == "" || tooLong(id) || !storable(id) {
+		if id == "" || tooLong(id) || !store.Storable(id) {
 			breaks(fmt.Sprintf("items[%d].productId", i), "required", "must name a product")
 		}
 		if item.Quantity < 1 || item.Quantity > maxQuantity {

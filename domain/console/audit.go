@@ -74,7 +74,7 @@ func (q AuditQuery) where() (conditions []string, args []any, err error) {
 		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
 	}
 	for name, text := range map[string]string{"person": q.Person, "action": q.Action, "object": q.Object} {
-		if !storable(text) {
+		if !store.Storable(text) {
 			broken = append(broken, fault.Field{Field: name, Rule: "text", Message: "can't be looked for"})
 		}
 	}

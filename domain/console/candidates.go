@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"onefold/domain/store"
 )
 
 // maxCandidate is the longest ID that is looked for: an idempotency key has 255 characters, a business key less.
@@ -35,7 +37,7 @@ func candidates(text string) []string {
 	}
 	var out []string
 	add := func(part string) {
-		if part != "" && len(part) <= maxCandidate && storable(part) && !slices.Contains(out, part) {
+		if part != "" && len(part) <= maxCandidate && store.Storable(part) && !slices.Contains(out, part) {
 			out = append(out, part)
 		}
 	}

@@ -107,7 +107,7 @@ func (l list) where(q Query) (conditions []string, args []any, limit int, c *cur
 		}
 	}
 	if q.Type != "" {
-		if l.types != nil && !slices.Contains(l.types, q.Type) || !storable(q.Type) {
+		if l.types != nil && !slices.Contains(l.types, q.Type) || !store.Storable(q.Type) {
 			unknown("type", "known", "is no type of this list")
 		}
 		args = append(args, q.Type)
@@ -204,6 +204,3 @@ func paged[T keyed](rows []T, newer, older bool) Page[T] {
 	}
 	return p
 }
-
-// storable text can be a parameter: Postgres refuses NUL and anything that isn't UTF-8.
-func storable(s string) bool { return strings.ToValidUTF8(s, "") == s && !strings.ContainsRune(s, 0) }

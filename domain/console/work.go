@@ -181,7 +181,7 @@ func newWork(name string, query WorkQuery) (w work, err error) {
 		unknown("assignee", "me", "can only be me")
 	}
 	for name, text := range map[string]string{"type": query.Type, "error": query.Error, "tag": query.Tag} {
-		if !storable(text) {
+		if !store.Storable(text) {
 			unknown(name, "text", "can't be looked for")
 		}
 	}

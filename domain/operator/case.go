@@ -62,7 +62,7 @@ const maxTicket = 100 // characters
 
 func doTicket(ctx context.Context, tx pgx.Tx, _ *Desk, p *pressing) error {
 	ticket := operation.Text(p.Input.Text)
-	if utf8.RuneCountInString(ticket) > maxTicket || !storable(ticket) {
+	if utf8.RuneCountInString(ticket) > maxTicket || !store.Storable(ticket) {
 		return fault.Validation(fault.Field{Field: "ticket", Rule: "max=100", Message: "must have at most 100 characters"})
 	}
 	return p.upsertCase(ctx, tx, "ticket", ticket)
@@ -73,7 +73,7 @@ func doTags(ctx context.Context, tx pgx.Tx, _ *Desk, p *pressing) error {
 	tags := strings.FieldsFunc(strings.ToLower(operation.Text(p.Input.Text)), func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
-	if len(tags) > 10 || slices.ContainsFunc(tags, func(t string) bool { return utf8.RuneCountInString(t) > 30 || !storable(t) }) {
+	if len(tags) > 10 || slices.ContainsFunc(tags, func(t string) bool { return utf8.RuneCountInString(t) > 30 || !store.Storable(t) }) {
 		return fault.Validation(fault.Field{Field: "tags", Rule: "max=10,dive,max=30", Message: "must be at most 10 words of at most 30 characters"})
 	}
 	return p.upsertCase(ctx, tx, "tags", tags)

@@ -20,6 +20,7 @@ import (
 	"onefold/domain/money"
 	"onefold/domain/operation"
 	"onefold/domain/provider"
+	"onefold/domain/store"
 )
 
 // Desk is where people press buttons.
@@ -72,14 +73,11 @@ type pressing struct {
 const maxReason = 500 // characters
 
 func checkReason(reason string, required bool) error {
-	if n := utf8.RuneCountInString(reason); n > maxReason || (required && n == 0) || !storable(reason) {
+	if n := utf8.RuneCountInString(reason); n > maxReason || (required && n == 0) || !store.Storable(reason) {
 		return fault.Validation(fault.Field{Field: "reason", Rule: "required,max=500", Message: "must have 1 to 500 characters"})
 	}
 	return nil
 }
-
-// storable: the database can hold it.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // tellable is a reason as the audit may keep it: nothing of one that is too long, or that the database can't hold.
 func tellable(reason string) string {

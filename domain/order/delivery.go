@@ -9,6 +9,7 @@ import (
 
 	"onefold/domain/operation"
 	"onefold/domain/provider"
+	"onefold/domain/store"
 )
 
 // Standard is the one way in which parcels travel. It costs nothing extra.
@@ -64,7 +65,7 @@ func checkLine(field, value string, required bool, breaks Breaks) {
 	switch {
 	case value == "" && required:
 		breaks(field, "required", "is required")
-	case utf8.RuneCountInString(value) > maxLine || !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+	case utf8.RuneCountInString(value) > maxLine || !store.Storable(value):
 		breaks(field, fmt.Sprintf("max=%d", maxLine), "is too long or no text")
 	}
 }
