@@ -59,12 +59,15 @@ func scanOperation(row pgx.CollectableRow) (Operation, error) {
 // stuckSQL: for five minutes without an end. Some may wait longer: those that make a payment, which has its own queue while it is
 // unknown, watch one, or expire an order. Such a one is stuck when nobody took it at its time.
 // Two halves for two indexes, operations_waiting and operations_due.
-const stuckSQL = `(op.status = 'PROCESSING' AND op.type NOT IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER')
+const stuckSQL = `(op.status = 'PROCESSING' AND op.type NOT IN ` + patientSQL + `
 		AND op.created_at < now() - interval '5 minutes'
 	OR op.status = 'PROCESSING' AND op.next_attempt_at < now() - interval '5 minutes' AND op.created_at < now() - interval '5 minutes')`
 
+// patientSQL are the types that may wait long; the index operations_waiting names them, too.
+const patientSQL = `('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER')`
+
 // stuckSinceSQL is when stuckSQL began to be true.
-const stuckSinceSQL = `CASE WHEN op.type IN ('CREATE_PAYMENT', 'WATCH_PAYMENT', 'EXPIRE_ORDER') THEN greatest(op.created_at, op.next_attempt_at)
+const stuckSinceSQL = `CASE WHEN op.type IN ` + patientSQL + ` THEN greatest(op.created_at, op.next_attempt_at)
 	ELSE op.created_at END + interval '5 minutes'`
 
 // Questions about operations that their status alone doesn't answer.
