@@ -175,9 +175,7 @@ func enter(ctx context.Context, binary, database string, pool *pgxpool.Pool) (*b
 		return nil, nil, err
 	}
 	cmd := exec.Command(binary, "serve", "--web")
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+database, "ONEFOLD_ADDR="+address, "ONEFOLD_WEBHOOK_SECRET="+secret,
-		"ONEFOLD_SESSION_KEY="+strings.Repeat("k", 32), "ONEFOLD_LOG_LEVEL=error")
-	cmd.Stderr = os.Stderr
+	cmd.Env, cmd.Stderr = settings(database, address), os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", binary, err)
 	}
@@ -185,7 +183,10 @@ func enter(ctx context.Context, binary, database string, pool *pgxpool.Pool) (*b
 	b := &browser{base: "http://" + address}
 	b.Jar, _ = cookiejar.New(nil)
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if err := b.signIn(ctx, email, password); err != nil {
+	if err = up(ctx, address); err == nil {
+		err = b.signIn(ctx, email, password)
+	}
+	if err != nil {
 		stop()
 		return nil, nil, err
 	}
@@ -195,16 +196,9 @@ func enter(ctx context.Context, binary, database string, pool *pgxpool.Pool) (*b
 var csrf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
 func (b *browser) signIn(ctx context.Context, email, password string) error {
-	var page string
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		var err error
-		if _, page, err = b.do(ctx, http.MethodGet, "/console/sign-in", nil); err == nil {
-			break
-		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			return fmt.Errorf("web did not come up: %w", err)
-		}
-		time.Sleep(50 * time.Millisecond) // the pace of asking, not a wait for a result
+	_, page, err := b.do(ctx, http.MethodGet, "/console/sign-in", nil)
+	if err != nil {
+		return err
 	}
 	token := csrf.FindStringSubmatch(page)
 	if token == nil {

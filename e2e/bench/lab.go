@@ -87,8 +87,7 @@ func (l *lab) prepare(ctx context.Context, binary string, clients int) (err erro
 	if l.plain, err = freeAddress(ctx); err != nil {
 		return err
 	}
-	env := append(os.Environ(), "DATABASE_URL="+address, "ONEFOLD_ADDR="+l.web, "ONEFOLD_WEBHOOK_SECRET="+secret,
-		"ONEFOLD_SESSION_KEY="+strings.Repeat("k", 32), "ONEFOLD_LOG_LEVEL=error", "ONEFOLD_WORKERS=0", "BENCH_ADDR="+l.plain)
+	env := append(settings(address, l.web), "ONEFOLD_WORKERS=0", "BENCH_ADDR="+l.plain)
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find myself: %w", err)
@@ -133,17 +132,9 @@ func (l *lab) seed(ctx context.Context) error {
 }
 
 func (l *lab) ready(ctx context.Context, clients int) error {
-	deadline := time.Now().Add(20 * time.Second)
-	for _, url := range []string{"http://" + l.web + "/readyz", "http://" + l.plain + "/readyz"} {
-		for {
-			status, _, err := l.http.Get(nil, url)
-			if err == nil && status == fasthttp.StatusOK {
-				break
-			}
-			if time.Now().After(deadline) || ctx.Err() != nil {
-				return fmt.Errorf("%s did not come up: %w", url, err)
-			}
-			time.Sleep(50 * time.Millisecond) // the pace of asking, not a wait for a result
+	for _, address := range []string{l.web, l.plain} {
+		if err := up(ctx, address); err != nil {
+			return err
 		}
 	}
 	for i := range clients {
@@ -154,6 +145,27 @@ func (l *lab) ready(ctx context.Context, clients int) error {
 		}
 	}
 	return nil
+}
+
+// up waits until the process at an address is ready.
+func up(ctx context.Context, address string) error {
+	url := "http://" + address + "/readyz"
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		status, _, err := fasthttp.Get(nil, url)
+		if err == nil && status == fasthttp.StatusOK {
+			return nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("%s did not come up: %w", url, err)
+		}
+		time.Sleep(50 * time.Millisecond) // the pace of asking, not a wait for a result
+	}
+}
+
+// settings are the environment of an onefold process under measurement.
+func settings(database, address string) []string {
+	return append(os.Environ(), "DATABASE_URL="+database, "ONEFOLD_ADDR="+address, "ONEFOLD_WEBHOOK_SECRET="+secret,
+		"ONEFOLD_SESSION_KEY="+strings.Repeat("k", 32), "ONEFOLD_LOG_LEVEL=error")
 }
 
 func freeAddress(ctx context.Context) (string, error) {
