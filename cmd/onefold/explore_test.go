@@ -1,41 +1,27 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"onefold/domain/catalog"
 	"onefold/domain/checkout"
 	"onefold/domain/fault"
 	"onefold/domain/fulfilment"
 	"onefold/domain/inbox"
-	"onefold/domain/invariant"
 	"onefold/domain/money"
-	"onefold/domain/operation"
 	"onefold/domain/order"
 	"onefold/domain/outbox"
-	"onefold/domain/payment"
-	"onefold/domain/payment/paymenttest"
 	"onefold/domain/provider"
-	"onefold/domain/provider/sim"
-	"onefold/domain/provider/simulator"
 	"onefold/domain/refund"
 	"onefold/domain/store/storetest"
 )
@@ -87,126 +73,6 @@ func TestExplore(t *testing.T) {
 		UNION ALL SELECT 'event ' || status, count(*) FROM incoming_events GROUP BY 1
 		UNION ALL SELECT kind, count(*) FROM journal WHERE kind IN ('operation.late_owner', 'operation.postponed', 'payment.unknown') GROUP BY 1) x`).Scan(&reached))
 	t.Log("reached:", reached)
-}
-
-// world is one database, one simulator and what its webhooks brought.
-type world struct {
-	pool     *pgxpool.Pool
-	client   *sim.Client
-	provider *mortal
-	mailer   *paymenttest.Mailer
-	executor *operation.Executor
-	applier  *payment.Applier
-	desk     *checkout.Desk
-	sim      string
-
-	mu  sync.Mutex
-	bag [][]byte // webhooks sent and not yet delivered to the inbox
-}
-
-// mortal is the simulator's client in a worker that may die after the provider answered, or be held up there while the world goes on.
-// A call may also be slow: it gets no answer, and reaches the provider later, when the worker may have repeated it.
-type mortal struct {
-	*sim.Client
-	dies, slow bool
-	meanwhile  func() // once
-	late       []func()
-}
-
-type death struct{}
-
-// arrive lets the slow calls reach the provider.
-func (m *mortal) arrive() {
-	for _, call := range m.late {
-		call()
-	}
-	m.late = nil
-}
-
-func through[In, Out any](ctx context.Context, m *mortal, call func(context.Context, In) (Out, error), in In) (out Out, err error) {
-	if m.slow {
-		m.slow, err = false, provider.Errorf(provider.Unknown, "no answer")
-		m.late = append(m.late, func() { _, _ = call(context.WithoutCancel(ctx), in) })
-	} else {
-		out, err = call(ctx, in)
-	}
-	if on := m.meanwhile; on != nil {
-		m.meanwhile = nil
-		on()
-	}
-	if m.dies {
-		m.dies = false
-		panic(death{})
-	}
-	return out, err
-}
-
-func (m *mortal) CreatePayment(ctx context.Context, in provider.CreatePayment) (provider.Payment, error) {
-	return through(ctx, m, m.Client.CreatePayment, in)
-}
-
-func (m *mortal) CancelPayment(ctx context.Context, key, id string) (provider.Payment, error) {
-	return through(ctx, m, func(ctx context.Context, id string) (provider.Payment, error) {
-		return m.Client.CancelPayment(ctx, key, id)
-	}, id)
-}
-
-func (m *mortal) CreateShipment(ctx context.Context, in provider.CreateShipment) (provider.Shipment, error) {
-	return through(ctx, m, m.Client.CreateShipment, in)
-}
-
-func (m *mortal) CreateRefund(ctx context.Context, in provider.CreateRefund) (provider.Refund, error) {
-	return through(ctx, m, m.Client.CreateRefund, in)
-}
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{pool: storetest.DB(t), mailer: &paymenttest.Mailer{}}
-	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || w.client.Authenticate(r.Header, body, time.Now()) != nil {
-			return // a forged event is not put into the bag; the simulator need not know
-		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.bag = append(w.bag, body)
-	}))
-	server := httptest.NewUnstartedServer(nil)
-	ledger, err := simulator.Open(simulator.Config{
-		DataFile: filepath.Join(t.TempDir(), "ledger.db"), PublicURL: "http://" + server.Listener.Addr().String(),
-		WebhookURL: shop.URL, Secret: "secret", NoSync: true,
-	})
-	require.NoError(t, err)
-	server.Config.Handler = ledger.Handler()
-	server.Start()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	running := make(chan struct{})
-	go func() { defer close(running); ledger.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		<-running
-		require.NoError(t, ledger.Close())
-		server.Close()
-		shop.Close()
-	})
-	w.sim = server.URL
-	w.client = sim.New(sim.Config{BaseURL: server.URL, Secrets: []string{"secret"}, Timeout: 300 * time.Millisecond})
-	w.provider = &mortal{Client: w.client}
-	w.executor = &operation.Executor{
-		DB: w.pool, Lease: time.Minute, Owner: "explorer", Handlers: handlers(w.provider, w.provider, w.mailer, "http://shop.example", time.Hour),
-	}
-	w.applier = &payment.Applier{DB: w.pool, Providers: map[string]provider.Payments{w.client.Name(): w.client}, Refunds: refund.Apply, Shipments: fulfilment.ApplyShipment, MaxWaits: 50}
-	runner := &operation.Runner{DB: w.pool, Retention: time.Hour, Wait: 10 * time.Millisecond}
-	w.desk = &checkout.Desk{Operations: runner, Provider: w.client.Name(), Wake: func() {}}
-	require.NoError(t, catalog.SeedDemo(t.Context(), w.pool))
-	return w
-}
-
-func (w *world) somebody(t *rapid.T) uuid.UUID {
-	id := uuid.New()
-	_, err := w.pool.Exec(t.Context(), `INSERT INTO users (id, email, role) VALUES ($1, $2, 'shopper')`, id, id.String()+"@example.com")
-	require.NoError(t, err)
-	return id
 }
 
 // schedule is one run: one shopper with a few orders.
@@ -522,73 +388,4 @@ func (r *schedule) text(sql string) (out string) {
 		out = *text
 	}
 	return out
-}
-
-func (r *schedule) check() {
-	// Nobody works on what earlier schedules left pending; that this one moves on is settled (see quiet), by its own time.
-	findings, err := invariant.Check(r.Context(), r.pool, invariant.Config{Sweep: 24 * time.Hour})
-	require.NoError(r, err)
-	for _, f := range findings {
-		require.True(r, f.OK, "%s: %v", f.Name, f.Examples)
-	}
-	require.Equal(r, strconv.Itoa(len(r.orders)), r.text(`SELECT count(*)::text FROM orders o JOIN orders m ON m.user_id = o.user_id WHERE m.id = ($1::uuid[])[1]
-		UNION ALL SELECT '0' LIMIT 1`))
-	rows, err := r.pool.Query(r.Context(), `SELECT id::text, status, orphaned_at IS NOT NULL, refunded_minor FROM payments WHERE order_id = ANY($1)`, r.orders)
-	require.NoError(r, err)
-	var id, status string
-	var orphan bool
-	var refunded int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &status, &orphan, &refunded}, func() error {
-		r.compare(id, status, orphan, refunded)
-		return nil
-	})
-	require.NoError(r, err)
-	rows, err = r.pool.Query(r.Context(), `SELECT id::text, status FROM shipments WHERE order_id = ANY($1)`, r.orders)
-	require.NoError(r, err)
-	_, err = pgx.ForEachRow(rows, []any{&id, &status}, func() error {
-		_, err := r.client.FindShipment(r.Context(), id)
-		none := err != nil && provider.KindOf(err) == provider.NotFound
-		require.True(r, none || err == nil, "one label per parcel: %v", err)
-		require.Equal(r, status == "SUCCEEDED", !none, "parcel %s is %s", id, status)
-		return nil
-	})
-	require.NoError(r, err)
-}
-
-// compare holds a payment against the provider's ledger, the ground truth.
-func (r *schedule) compare(id, status string, orphan bool, refunded int64) {
-	at, err := r.client.FindPayment(r.Context(), id)
-	if provider.KindOf(err) == provider.NotFound && err != nil {
-		require.Contains(r, []string{"FAILED", "CREATED"}, status, "payment %s is not at the provider", id)
-		return
-	}
-	require.NoError(r, err, "one payment per reference")
-	captured := orphan || status == "SUCCEEDED" || status == "PARTIALLY_REFUNDED" || status == "REFUNDED"
-	require.Equal(r, at.Status == provider.Succeeded, captured, "payment %s is %s, at the provider %s", id, status, at.Status)
-	var given int64
-	for _, back := range r.refundsAt(at.ID) {
-		given += back
-	}
-	require.Equal(r, given, refunded, "refunds of payment %s", id)
-}
-
-func (r *schedule) refundsAt(paymentID string) (list []int64) {
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.sim+"/v1/refunds?paymentId="+paymentID, nil)
-	require.NoError(r, err)
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(r, err)
-	defer answer.Body.Close()
-	var page struct {
-		Items []struct {
-			Status string
-			Amount money.Amount
-		}
-	}
-	require.NoError(r, json.NewDecoder(answer.Body).Decode(&page))
-	for _, i := range page.Items {
-		if i.Status == "succeeded" {
-			list = append(list, i.Amount.Minor)
-		}
-	}
-	return list
 }
